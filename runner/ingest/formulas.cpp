@@ -62,6 +62,18 @@ class RunScope {
     return join(parts, ", ");
   }
 
+  /// The first metric that an expression names and that came out NaN: `take` may have found a value before that.
+  std::string nan_metric_of(const std::string& text) const {
+    try {
+      const Expression expression(text);
+      for (const NameUse& use : expression.names()) {
+        if (find_binding(known_, use.name) == nullptr && is_nan_metric(record_, use.name)) return use.name;
+      }
+    } catch (const ExpressionError&) {  // compute() describes it
+    }
+    return "";
+  }
+
  private:
   std::optional<Operand> find(const std::string& name) const {
     if (const Value* value = find_binding(known_, name)) return to_operand(*value);
@@ -152,6 +164,8 @@ std::optional<std::string> broken_requirement(const RunInfo& info, const Attempt
   const RunScope scope(info, record);
   for (const std::string& requirement : info.success_require) {
     const std::string begin = fmt::format("success requires {}", printable(requirement));
+    if (const std::string nan = scope.nan_metric_of(requirement); !nan.empty())
+      return fmt::format("{}: {} is nan", begin, printable(nan));
     const Computed computed = scope.compute(requirement);
     if (!computed.problem.empty()) return fmt::format("{}: {}", begin, computed.problem);
     if (!computed.truth) return begin + ", which is neither true nor false";

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -141,11 +142,27 @@ std::vector<std::string> core_axes(const Experiment& experiment, const Plan& pla
 
 }  // namespace
 
+std::string own_size_axis(const Plan& plan, ScaleBy unit) {
+  const std::string name = to_string(unit);
+  const bool may_have_own = unit == ScaleBy::ranks && !holds(plan.axes, kRanksPerNode);
+  return may_have_own && holds(plan.axes, name) ? name : "";
+}
+
+int size_of(const Plan& plan, const Configuration& configuration, ScaleBy unit) {
+  const std::string name = own_size_axis(plan, unit);
+  if (name.empty()) return run_size(configuration, unit);
+  const auto column = static_cast<std::size_t>(std::find(plan.axes.begin(), plan.axes.end(), name) - plan.axes.begin());
+  const auto count = configuration.values[column].integer();
+  return count && *count > 0 && *count <= std::numeric_limits<int>::max() ? static_cast<int>(*count) : 0;
+}
+
 bool is_layout(const std::string& axis) { return holds(kLayout, axis); }
 
 std::vector<std::string> size_axes(const Experiment& experiment, const Plan& plan) {
   std::vector<std::string> sizes = layout_of(plan);
   for (std::string& axis : core_axes(experiment, plan)) sizes.push_back(std::move(axis));
+  if (const std::string own = own_size_axis(plan, experiment.scale_by()); !own.empty() && !holds(sizes, own))
+    sizes.push_back(own);
   // In a full cross product every axis varies by itself.
   if (experiment.zip.empty() && experiment.exclude.empty() && experiment.exclude_if.empty() && experiment.include.empty())
     return sizes;

@@ -11,6 +11,12 @@ namespace hpcbench {
 /// Whether an axis lays processes out over nodes: `nodes`, `gpus_per_node`, `ranks_per_node`.
 bool is_layout(const std::string& axis);
 
+/// `ranks` if this is the unit and a study without `ranks_per_node` has an axis of this name: then the command starts its
+/// processes itself, and the axis counts them. Else empty.
+std::string own_size_axis(const Plan& plan, ScaleBy unit);
+/// The value of that axis, else run_size.
+int size_of(const Plan& plan, const Configuration& configuration, ScaleBy unit);
+
 /// The axes that say how large a configuration is, and so do not tell one line of a scaling plot from another: those of the
 /// layout, counted in cores also those that cpus_per_task takes, and every axis that varies together with them, such as a
 /// problem size zipped to the gpus. An axis varies together with them if, among configurations that are alike in all other

@@ -81,7 +81,9 @@ std::vector<std::string> point_names(const Plan& plan) {
 std::vector<std::string> known_metrics(const Experiment& experiment, const Plan& plan,
                                        const std::vector<const AttemptRecord*>& attempts) {
   const std::vector<std::string> axes = point_names(plan);
-  if (metrics_among(experiment.report.columns, axes).empty() && metrics_sorted_by(experiment.report.sort, axes).empty())
+  const std::string scale_by = to_string(experiment.scale_by());
+  if (metrics_among(experiment.report.columns, axes, scale_by).empty() &&
+      metrics_sorted_by(experiment.report.sort, axes, scale_by).empty())
     return {};
   std::set<std::string> names;
   for (const Metric& metric : experiment.work.metrics) names.insert(metric.name);
@@ -236,11 +238,13 @@ void note_set_aside(Table& table) {
 }
 
 /// What the rows have beside the metric. A column of report.columns may be any metric.
-void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& axes, const ReportSettings& settings,
+void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& axes, const Experiment& experiment,
                  const ReportOptions& options) {
+  const ReportSettings& settings = experiment.report;
+  const std::string scale_by = to_string(experiment.scale_by());
   std::vector<std::string> metrics = options.metric_columns;
-  for (std::string& name : metrics_among(settings.columns, axes)) metrics.push_back(std::move(name));
-  for (std::string& name : metrics_sorted_by(settings.sort, axes)) metrics.push_back(std::move(name));
+  for (std::string& name : metrics_among(settings.columns, axes, scale_by)) metrics.push_back(std::move(name));
+  for (std::string& name : metrics_sorted_by(settings.sort, axes, scale_by)) metrics.push_back(std::move(name));
   for (Sample& sample : samples) {
     measure_parts(sample, settings, metrics);
     measure_series(sample, settings);
@@ -290,8 +294,8 @@ void require_names(const Experiment& experiment, const Plan& plan, const std::ve
   require_axes(names_of(settings.where), point_names(plan), "report.where");
   require_axes(settings.group_by, plan.axes, "report.group_by");
   const std::vector<std::string> metrics = known_metrics(experiment, plan, attempts);
-  require_sort_keys(settings.sort, point_names(plan), metrics);
-  require_columns(settings.columns, point_names(plan), metrics);
+  require_sort_keys(settings.sort, point_names(plan), metrics, to_string(experiment.scale_by()));
+  require_columns(settings.columns, point_names(plan), metrics, to_string(experiment.scale_by()));
 }
 
 /// What the file and the options say of the whole table.
@@ -379,7 +383,7 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
   table.derived_columns = plan.varied_derived;
   std::vector<std::string> names = table.axes;
   names.insert(names.end(), plan.derived.begin(), plan.derived.end());
-  measure_all(samples, names, settings, options);
+  measure_all(samples, names, experiment, options);
   std::vector<const Sample*> shown = select_rows(samples, plan, settings, options);
   const std::vector<std::vector<std::size_t>> references = match_references(experiment, plan);
   const bool decides = experiment.repeat_rule && metric.name == experiment.report_metric();

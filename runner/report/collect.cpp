@@ -5,6 +5,7 @@
 
 #include "base/key_order.hpp"
 #include "base/text.hpp"
+#include "plan/size_axes.hpp"
 #include "report/looks.hpp"
 #include "report/samples.hpp"
 
@@ -215,6 +216,8 @@ int size_on_record(const AttemptRecord& attempt, ScaleBy unit) {
     return static_cast<int>(value == nullptr ? 0 : value->integer().value_or(0));
   };
   const Value* ranks = find_binding(attempt.axes, kRanksPerNode);
+  const bool has_own = unit == ScaleBy::ranks && ranks == nullptr;
+  if (const int own = has_own ? count(to_string(unit)) : 0; own > 0) return own;
   if (unit == ScaleBy::nodes) return count("nodes");
   if (unit == ScaleBy::ranks && ranks != nullptr) return count("nodes") * count(kRanksPerNode);
   return unit == ScaleBy::cores ? 0 : attempt.gpus;
@@ -232,7 +235,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
     sample.row.axes = plan.bindings(configuration);
     sample.row.derived = plan.derived_bindings(configuration);
     sample.row.gpus = configuration.gpus();
-    sample.row.size = run_size(configuration, unit);
+    sample.row.size = size_of(plan, configuration, unit);
     index.emplace(configuration.id, samples.size());
     samples.push_back(std::move(sample));
   }

@@ -143,19 +143,23 @@ const std::vector<Column>& all_columns() {
   return kColumns;
 }
 
-const Column* find_column(std::string_view name) {
+const Column* find_column(std::string_view name, std::string_view scale_by) {
   const auto& columns = all_columns();
-  const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == name; });
-  return found == columns.end() ? nullptr : &*found;
+  const auto has_name = [&](std::string_view wanted) {
+    const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& each) { return each.name == wanted; });
+    return found == columns.end() ? nullptr : &*found;
+  };
+  const Column* const named = has_name(name);
+  return named != nullptr ? named : has_name(column_of_heading(name, scale_by));
 }
 
 void require_columns(const std::vector<std::string>& names, const std::vector<std::string>& axes,
-                     const std::vector<std::string>& metrics) {
+                     const std::vector<std::string>& metrics, std::string_view scale_by) {
   for (const std::string& entry : names) {
     const ShownColumn column = parse_shown_column(entry);
     const bool is_column = column.kind == ShownColumn::Kind::column;
     if (!is_column && column.kind != ShownColumn::Kind::axis_or_column) continue;
-    if (find_column(column.name) != nullptr) continue;
+    if (find_column(column.name, scale_by) != nullptr) continue;
     if (!is_column && (is_among(column.name, axes) || is_among(column.name, metrics))) continue;
     const std::vector<std::string> known = known_names(axes, metrics);
     throw InputError(fmt::format("error: `{}` is no axis, no column and no metric of these runs{}; there are: {}, fact:NAME",
@@ -163,12 +167,13 @@ void require_columns(const std::vector<std::string>& names, const std::vector<st
   }
 }
 
-std::vector<std::string> metrics_among(const std::vector<std::string>& names, const std::vector<std::string>& axes) {
+std::vector<std::string> metrics_among(const std::vector<std::string>& names, const std::vector<std::string>& axes,
+                                       std::string_view scale_by) {
   std::vector<std::string> metrics;
   for (const std::string& entry : names) {
     const ShownColumn column = parse_shown_column(entry);
-    const bool is_bare =
-        column.kind == ShownColumn::Kind::axis_or_column && !is_among(column.name, axes) && find_column(column.name) == nullptr;
+    const bool is_bare = column.kind == ShownColumn::Kind::axis_or_column && !is_among(column.name, axes) &&
+                         find_column(column.name, scale_by) == nullptr;
     if (is_bare || column.kind == ShownColumn::Kind::metric) metrics.push_back(column.name);
   }
   return metrics;

@@ -30,20 +30,23 @@ struct Column {
 
 /// Everything that can be printed of a row: adding a column is one row of this table and its name in report_column_names().
 const std::vector<Column>& all_columns();
-const Column* find_column(std::string_view name);
+/// By its name, else by its heading in a table that scales by `scale_by`; null if there is none.
+const Column* find_column(std::string_view name, std::string_view scale_by = "");
 
 /// InputError with the names that there are, if one is neither an axis, a column, nor one of `metrics`. Entries may have
 /// headings of their own (parse_shown_column); `fact:` and `metric:` are not looked up.
 void require_columns(const std::vector<std::string>& names, const std::vector<std::string>& axes,
-                     const std::vector<std::string>& metrics = {});
+                     const std::vector<std::string>& metrics = {}, std::string_view scale_by = "");
 /// The metrics that such a list names: what ReportOptions::metric_columns must hold so that rows have them.
-std::vector<std::string> metrics_among(const std::vector<std::string>& names, const std::vector<std::string>& axes);
+std::vector<std::string> metrics_among(const std::vector<std::string>& names, const std::vector<std::string>& axes,
+                                       std::string_view scale_by = "");
 
 /// The same of sort keys (parse_sort_key), which cannot be facts.
 void require_sort_keys(const std::vector<std::string>& keys, const std::vector<std::string>& axes,
-                       const std::vector<std::string>& metrics);
+                       const std::vector<std::string>& metrics, std::string_view scale_by = "");
 /// The metrics that sort keys name, as metrics_among.
-std::vector<std::string> metrics_sorted_by(const std::vector<std::string>& keys, const std::vector<std::string>& axes);
+std::vector<std::string> metrics_sorted_by(const std::vector<std::string>& keys, const std::vector<std::string>& axes,
+                                           std::string_view scale_by = "");
 /// Sorts the rows, stably: axes by value, columns and metrics by number, what is absent last in either direction.
 void sort_rows_by(Table& table, const std::vector<std::string>& keys);
 

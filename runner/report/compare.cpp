@@ -22,7 +22,7 @@ void note_missing(const std::vector<std::string>& missing, bool whole_lists, std
 
 /// Where the work is to be the same, whoever reads a speedup should know what is not.
 void note_grown(std::vector<std::string> grown, const Experiment& experiment, std::vector<std::string>& notes) {
-  std::erase_if(grown, is_layout);
+  std::erase_if(grown, [&](const std::string& axis) { return is_layout(axis) || axis == to_string(experiment.scale_by()); });
   if (experiment.report.scaling == Scaling::weak || grown.empty()) return;
   notes.push_back(
       fmt::format("{} var{} together with the number of {}: speedups compare rows of different {}; where the work "
@@ -210,7 +210,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& me
       unmeasured.push_back("`" + describe(experiment.shown_axes(base.row.axes)) + "`");
     fill_in_comparison(sample, base, metric, experiment.report);
   }
-  if (!metric.is_flat(experiment.report.scaling)) drop_efficiency_of_one_size(samples);
+  drop_efficiency_of_one_size(samples);
   note_missing(missing, whole_lists, notes);
   note_blocks(samples, experiment.report, notes);
   note_grown(baselines.sizes(), experiment, notes);

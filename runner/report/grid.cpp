@@ -34,7 +34,11 @@ bool is_worth_showing(const Table& table, const std::vector<Row>& rows, const Co
 /// How large a row is stands once: in what the report scales by. `nodes` are an axis.
 bool is_usual(const Table& table, const Column& column) {
   if (column.name == "gpus") return table.scale_by == "gpus";
-  if (column.name == "scale") return table.scale_by == "ranks" || table.scale_by == "cores";
+  if (column.name == "scale") {
+    const auto& columns = table.columns;
+    const bool is_axis_of_own = std::find(columns.begin(), columns.end(), "ranks") != columns.end();
+    return table.scale_by == "cores" || (table.scale_by == "ranks" && !is_axis_of_own);
+  }
   if (column.name == "statistic") return value_word(table) == "value";
   if (column.name == "nodes_seen")  // a study on one machine has one everywhere
     return std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.nodes_of_slurm; });
@@ -110,7 +114,8 @@ CellSource find_source(const Table& table, const std::string& entry) {
   if (!is_column && source.shown.kind != ShownColumn::Kind::axis_or_column) return source;
   source.of_axis = !is_column && is_axis(table, source.shown.name);
   if (source.of_axis) return source;
-  source.column = find_column(source.shown.name);
+  source.column = find_column(source.shown.name, table.scale_by);
+  if (source.column != nullptr) source.shown.name = source.column->name;
   if (source.column == nullptr) source.shown.kind = ShownColumn::Kind::metric;
   return source;
 }

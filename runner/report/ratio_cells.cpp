@@ -74,9 +74,9 @@ std::string speedup_with_interval_cell(const Table& table, const Row& row, const
 }
 
 bool has_efficiency(const Table& table) {
-  return (table.is_flat && table.kind.scales) || std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) {
-           return row.efficiency && row.speedup && *row.efficiency != row.speedup->value;
-         });
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+    return row.efficiency && row.speedup && (table.is_flat || *row.efficiency != row.speedup->value);
+  });
 }
 
 bool has_other_ratio(const Table& table) {

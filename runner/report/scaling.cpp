@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "plan/size_axes.hpp"
 #include "report/samples.hpp"
 #include "stats/fits.hpp"
 
@@ -109,7 +110,7 @@ std::vector<std::string> axes_along_lines(std::vector<std::string> sizes, const 
         std::any_of(plan.configurations.begin(), plan.configurations.end(), [&](const Configuration& configuration) {
           Row row;
           row.axes = plan.bindings(configuration);
-          const std::string key = family_of(row, sizes) + " " + std::to_string(run_size(configuration, unit));
+          const std::string key = family_of(row, sizes) + " " + std::to_string(size_of(plan, configuration, unit));
           const Value& value = configuration.values[column];
           return seen.emplace(key, value).first->second != value;
         });

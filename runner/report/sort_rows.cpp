@@ -30,7 +30,7 @@ SortValue sort_value(const Table& table, const Row& row, const ShownColumn& key)
     result.is_absent = !result.value;
     return result;
   }
-  const Column* const column = key.kind == ShownColumn::Kind::metric ? nullptr : find_column(name);
+  const Column* const column = key.kind == ShownColumn::Kind::metric ? nullptr : find_column(name, table.scale_by);
   if (column != nullptr && column->number == nullptr) {
     result.text = column->cell(table, row, {});
     result.is_absent = result.text == "-";
@@ -55,11 +55,11 @@ int compare_present(const SortValue& a, const SortValue& b) {
 }  // namespace
 
 void require_sort_keys(const std::vector<std::string>& keys, const std::vector<std::string>& axes,
-                       const std::vector<std::string>& metrics) {
+                       const std::vector<std::string>& metrics, std::string_view scale_by) {
   for (const std::string& entry : keys) {
     const ShownColumn key = parse_sort_key(entry).column;
     if (key.kind == ShownColumn::Kind::metric) continue;
-    if (key.kind != ShownColumn::Kind::fact && find_column(key.name) != nullptr) continue;
+    if (key.kind != ShownColumn::Kind::fact && find_column(key.name, scale_by) != nullptr) continue;
     std::vector<std::string> known = axes;
     for (const Column& column : all_columns()) known.emplace_back(column.name);
     known.insert(known.end(), metrics.begin(), metrics.end());
@@ -71,12 +71,13 @@ void require_sort_keys(const std::vector<std::string>& keys, const std::vector<s
   }
 }
 
-std::vector<std::string> metrics_sorted_by(const std::vector<std::string>& keys, const std::vector<std::string>& axes) {
+std::vector<std::string> metrics_sorted_by(const std::vector<std::string>& keys, const std::vector<std::string>& axes,
+                                           std::string_view scale_by) {
   std::vector<std::string> metrics;
   for (const std::string& entry : keys) {
     const ShownColumn key = parse_sort_key(entry).column;
-    const bool is_bare =
-        key.kind == ShownColumn::Kind::axis_or_column && !stands_among(key.name, axes) && find_column(key.name) == nullptr;
+    const bool is_bare = key.kind == ShownColumn::Kind::axis_or_column && !stands_among(key.name, axes) &&
+                         find_column(key.name, scale_by) == nullptr;
     if (is_bare || key.kind == ShownColumn::Kind::metric) metrics.push_back(key.name);
   }
   return metrics;

@@ -246,9 +246,13 @@ void check_axes_of_report(const ParsedExperiment& parsed, const std::vector<std:
 void check_report_names(const ParsedExperiment& parsed, const std::vector<std::string>& axes, Diagnostics& diagnostics) {
   const std::vector<std::string> columns = known_columns(parsed, axes);
   const YamlNode* report = parsed.root->find("report");
+  const bool has_ranks = std::find(axes.begin(), axes.end(), kRanksPerNode) != axes.end();
+  const ScaleBy unit = parsed.experiment.report.scale_by.value_or(has_ranks ? ScaleBy::ranks : ScaleBy::nodes);
+  const std::string scale_by = to_string(unit);
   const auto check = [&](const std::string& name, const SourceLocation& location, const std::string& key,
                          const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    if (!column_of_heading(name, scale_by).empty()) return;
     diagnostics.add(
         location,
         fmt::format("{} in `report.{}` is neither an axis nor a column{}", cite(name), key, did_you_mean(name, known)),

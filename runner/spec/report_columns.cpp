@@ -1,6 +1,8 @@
 #include "spec/report_columns.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "base/text.hpp"
@@ -52,6 +54,22 @@ const std::vector<std::string>& report_column_names() {
       "config_id",
   };
   return kNames;
+}
+
+std::string column_of_heading(std::string_view heading, std::string_view scale_by) {
+  if (!heading.empty() && heading == scale_by) return "scale";
+  heading = trim(heading.substr(0, heading.find(" (")));  // without a unit
+  std::string name;
+  for (const char c : heading) {
+    if (c == '/') {
+      name += "_per_";
+    } else {
+      name += c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  if (name == "overfits_from_epoch") name = "overfits_from";
+  const std::vector<std::string>& names = report_column_names();
+  return std::find(names.begin(), names.end(), name) != names.end() ? name : "";
 }
 
 namespace {

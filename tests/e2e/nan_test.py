@@ -69,6 +69,17 @@ class OwnRuns(StudyTest):
         self.assertIn("success requires loss < 1e300: loss is nan", rows[2]["runs"][0]["reason"])
         self.assertNotIn("diverged", [w["code"] for w in report["warnings"]])
 
+    def test_the_advice_works_with_take(self):
+        taken = STUDY.replace("'loss=([0-9.]+)'}", "'loss=([0-9.]+)', take: median}")
+        self.write("train.yaml", taken)
+        self.hpcbench("run", "train.yaml")
+        report = self.report("train.yaml")
+        advised = [w for w in report["warnings"] if w["code"] == "diverged"][0]["advice"].split("`")[1]
+        self.write("train.yaml", taken + advised + "\n")
+        report = self.report("train.yaml")
+        self.assertEqual([row["outcomes"]["succeeded"] for row in report["rows"]], [2, 0])
+        self.assertNotIn("diverged", [w["code"] for w in report["warnings"]])
+
     def test_all_runs_nan_is_a_table_not_an_error(self):
         self.write("train.yaml", STUDY.replace("[1, 2]", "[2]"))
         self.hpcbench("run", "train.yaml")

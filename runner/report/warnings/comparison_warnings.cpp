@@ -223,8 +223,9 @@ void warn_baseline_few(const WarningContext& context, Warnings& found) {
   }
   rows.report(
       "baseline-few", "an error of the baseline moves all speedups together",
-      {fmt::format("let the baseline have as many runs as any other row: `hpcbench status {}` names those that are missing, "
-                   "and `hpcbench run FILE --only AXIS=VALUE --repeats N` adds some",
+      {fmt::format("give the baseline as many runs: `hpcbench status {0}` names those without a value; `hpcbench run {0}` "
+                   "measures those that have not begun, `hpcbench retry {0}` those that failed. If all planned runs of the "
+                   "baseline have a value, set `repeats` in the experiment file to the larger number first",
                    context.experiment.name),
        "import as many runs of the baseline, if there are more; else say how few they are"},
       found);
