@@ -423,7 +423,8 @@ void add_compare(commandline::Command& command) {
   command
       .add_option("--only", arguments->study.only,
                   "only the configurations that match: `strategy=ddp,nodes=1|2`, or `nodes * tp >= 4`")
-      .value_name("AXIS=VALUE,...");
+      .value_name("AXIS=VALUE,...")
+      .not_empty();
   command.add_option("--metric", arguments->metric, "train_s, wall_s or any metric of the runs").value_name("NAME");
   command.add_option("--margin", arguments->margin, "how far apart two configurations may be and still be equivalent")
       .shows_initial()

@@ -60,6 +60,7 @@ std::vector<std::string> remarks_on(const Study& study) {
   std::vector<std::string> remarks;
   if (const auto warning = undefined_report_metric(study)) remarks.push_back(*warning);
   for (const std::string& note : study.plan.notes) remarks.push_back("note: " + note);
+  if (const auto note = note_of_threads(study)) remarks.push_back(*note);
   if (find_simulated(study)) {
     remarks.emplace_back(
         "note: the executor local is one machine: `hpcbench run` takes the configurations of several nodes with --site (a "

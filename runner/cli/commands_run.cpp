@@ -222,6 +222,7 @@ void add_retry(commandline::Command& command) {
   add_run_options(command, *options);
   command.add_option("--outcome", *outcomes, "only runs with these outcomes, as in `failed,timeout`")
       .value_name("OUTCOME")
+      .not_empty()
       .parts_of(retried_outcomes());
   command
       .add_option("--prepare", options->prepare_again,

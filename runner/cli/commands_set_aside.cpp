@@ -177,7 +177,8 @@ void add_set_aside(commandline::Command& command) {
   command
       .add_option("--only", options->study.only,
                   "instead: all finished runs of the configurations that match: `strategy=ddp,nodes=1|2`")
-      .value_name("AXIS=VALUE,...");
+      .value_name("AXIS=VALUE,...")
+      .not_empty();
   command
       .add_option("--experiment", options->study.file,
                   "of --only: the experiment file, or the name of a study; without it, what was run last here")

@@ -90,7 +90,8 @@ std::vector<ChangedFile> changed_files_of(const Study& study, const Store& store
 void add_view_options(commandline::Command& command, ViewOptions& options) {
   command.add_option("--metric", options.metric, "train_s, wall_s or any metric of the runs").value_name("NAME");
   command.add_option("--where", options.where, "only the rows that match: `strategy=ddp|fsdp`, or an expression")
-      .value_name("AXIS=VALUE,...");
+      .value_name("AXIS=VALUE,...")
+      .not_empty();
   command.add_option("--sort", options.sort, "axes, columns and metrics; `-median`: the largest first")
       .value_name("[-]NAME,...");
   command.add_option("--time-unit", options.time_unit, "s, min, h or h:mm:ss").one_of({"s", "min", "h", "h:mm:ss"});

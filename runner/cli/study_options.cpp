@@ -18,7 +18,8 @@ void add_reading_options(commandline::Command& command, StudyOptions& options) {
 void add_rest(commandline::Command& command, StudyOptions& options) {
   command
       .add_option("--only", options.only, "only the configurations that match: `strategy=ddp,nodes=1|2`, or `nodes * tp >= 4`")
-      .value_name("AXIS=VALUE,...");
+      .value_name("AXIS=VALUE,...")
+      .not_empty();
   add_results_option(command, options.results);
 }
 

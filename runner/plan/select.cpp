@@ -15,12 +15,15 @@ namespace hpcbench {
 
 namespace {
 
+constexpr std::string_view kEmptyText = "\"\"";  // the value "" of an axis, as --only has it
 constexpr std::string_view kOnlyForm = "write --only axis=value,axis=value|value";
+
+std::string readable(const Value& value) { return value.text().empty() ? std::string(kEmptyText) : value.text(); }
 
 std::string describe_clause(const std::string& name, const std::vector<Value>& values) {
   std::vector<std::string> texts;
   for (const Value& value : values) {
-    if (texts.empty() || texts.back() != value.text()) texts.push_back(value.text());
+    if (texts.empty() || texts.back() != value.text()) texts.push_back(readable(value));
   }
   return name + '=' + join(texts, "|");
 }
@@ -36,7 +39,7 @@ std::string values_of_axis(const Plan& plan, std::size_t axis) {
       texts.emplace_back("...");
       break;
     }
-    texts.push_back(value.text());
+    texts.push_back(readable(value));
   }
   return join(texts, ", ");
 }
@@ -69,6 +72,7 @@ std::vector<Value> only_values(std::string_view alternatives) {
   std::vector<Value> values;
   for (const std::string& escaped : split_escaped(alternatives, '|')) {
     const std::string text = unescaped(escaped);
+    if (text == kEmptyText) values.push_back(Value::from_text(""));
     values.push_back(Value::from_plain(text));
     if (!values.back().is_text()) values.push_back(Value::from_text(text));
   }
@@ -209,7 +213,9 @@ Condition parse_only(const std::string& text) {
     const std::size_t equals = clause.find('=');
     const std::string name(trim(clause.substr(0, equals)));
     if (equals == std::string::npos || name.empty() || equals + 1 == clause.size()) {
-      throw InputError(fmt::format("error: --only {}: `{}` is not axis=value; {}", text, clause, kOnlyForm));
+      const bool has_no_value = equals != std::string::npos && !name.empty();
+      throw InputError(fmt::format("error: --only {}: `{}` is not axis=value; {}{}", text, clause, kOnlyForm,
+                                   has_no_value ? fmt::format(" (the empty text is {}={})", name, kEmptyText) : ""));
     }
     const bool twice = std::any_of(condition.begin(), condition.end(), [&](const auto& known) { return known.first == name; });
     if (twice) throw InputError(fmt::format("error: --only {}: `{}` is named twice; {}", text, name, kOnlyForm));

@@ -58,9 +58,17 @@ std::string absolute_workdir(const Experiment& experiment, const Bindings& bindi
   return text;
 }
 
-std::vector<std::pair<std::string, std::string>> segment_variables(const ResolvedRun& run) {
-  if (!run.experiment.continuation) return {};
-  return {{"HPCBENCH_SEGMENT", std::to_string(run.segment.before.size() + 1)}, {"HPCBENCH_RESUME_FROM", run.resume_from}};
+std::vector<std::pair<std::string, std::string>> added_variables(const ResolvedRun& run) {
+  std::vector<std::pair<std::string, std::string>> added;
+  if (run.experiment.continuation) {
+    added = {{"HPCBENCH_SEGMENT", std::to_string(run.segment.before.size() + 1)}, {"HPCBENCH_RESUME_FROM", run.resume_from}};
+  }
+  const Variables& given = run.work().environment;
+  const bool is_given = run.work().resources.has_cpus || std::any_of(given.begin(), given.end(), [](const auto& variable) {
+                          return variable.first == "OMP_NUM_THREADS";
+                        });
+  if (run.context.omp_num_threads && !is_given) added.emplace_back("OMP_NUM_THREADS", *run.context.omp_num_threads);
+  return added;
 }
 
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,

@@ -47,6 +47,7 @@ struct RenderContext {
   std::map<std::string, MadePreparation> prepared = {};  // by PreparedInstance::folder; where one is missing, its first attempt
   std::string array_template;  // text of templates/slurm_array.sh.mustache; empty: the executor has no batches
   BlockTimes block_times = {};
+  std::optional<std::string> omp_num_threads = {};  // of the process that calls
   std::string hashes_sha256 = {};  // of the batch's list of hashes, for its script; empty: the script is only looked at
 };
 

@@ -27,7 +27,7 @@ std::vector<std::string> container_variables(const ResolvedRun& run) {
   for (const auto& [name, value] : run.work().environment) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  for (const auto& [name, value] : segment_variables(run)) names.push_back(name);
+  for (const auto& [name, value] : added_variables(run)) names.push_back(name);
   return names;
 }
 

@@ -79,7 +79,7 @@ int local_processes_per_node(const ResolvedRun& run) {
 std::vector<std::string> environment_words(const ResolvedRun& run) {
   std::vector<std::string> words;
   for (const auto& [name, value] : run.work().environment) words.push_back(name + '=' + argument_word(value, run.bindings));
-  for (const auto& [name, value] : segment_variables(run)) words.push_back(name + '=' + shell_quote(value));
+  for (const auto& [name, value] : added_variables(run)) words.push_back(name + '=' + shell_quote(value));
   return words;
 }
 

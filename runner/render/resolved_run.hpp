@@ -51,8 +51,9 @@ struct ResolvedRun {
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
                         const std::string& batch, const RenderContext& context, const SegmentPlace& segment = {});
 
-/// What tells a program which segment of its run it is; none without `continue`.
-std::vector<std::pair<std::string, std::string>> segment_variables(const ResolvedRun& run);
+/// Variables beside `environment`: with `continue`, which segment of its run the program is; and the caller's OMP_NUM_THREADS
+/// where neither `environment` nor `cpus_per_task` is given.
+std::vector<std::pair<std::string, std::string>> added_variables(const ResolvedRun& run);
 
 /// Where its metrics find files outside of its folder: the job keeps copies of them.
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run);

@@ -61,7 +61,7 @@ std::string environment_json(const ResolvedRun& run) {
   for (const auto& [name, value] : run.work().environment) {
     out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), json_quote(fill_placeholders(value, run.bindings)));
   }
-  for (const auto& [name, value] : segment_variables(run))
+  for (const auto& [name, value] : added_variables(run))
     out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), json_quote(value));
   return '{' + out + '}';
 }
@@ -278,7 +278,8 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add_text("run_dir", kOutputFolder);
   fields.add("setup", json_list(run.setup));
   fields.add("modules", json_list(work.modules));
-  if (!work.environment.empty() || run.experiment.continuation) fields.add("environment", environment_json(run));
+  if (!work.environment.empty() || run.experiment.continuation || !added_variables(run).empty())
+    fields.add("environment", environment_json(run));
   if (!work.srun.empty()) fields.add("srun", srun_json(run));
   add_container(fields, run);
   fields.add("resources", resources_json(work.resources));

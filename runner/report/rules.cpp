@@ -101,7 +101,9 @@ Judgement judge_bounds(const Table& table) {
   if (!table.has_speedup && !table.peak_tflops) return {RuleVerdict::not_applicable, "nothing is reported that has a bound"};
   if (table.peak_tflops) return {RuleVerdict::met, "efficiency is against linear speedup, MFU against the peak of the gpu"};
   return {RuleVerdict::met,
-          "efficiency is the share of linear speedup; for the share of the hardware's peak set `report.peak_tflops`"};
+          table.has_gpus
+              ? "efficiency is the share of linear speedup; for the share of the hardware's peak set `report.peak_tflops`"
+              : "efficiency is the share of linear speedup"};
 }
 
 bool has_published_mean(const Table& table) {

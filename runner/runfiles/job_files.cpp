@@ -176,14 +176,24 @@ std::optional<std::string> output_tail(const std::string& folder, int rank) {
     text.erase(text.find_last_not_of(" \t\r\n") + 1);
     return text;
   };
+  std::optional<std::string> of_launcher;  // where no rank wrote anything to stderr
   const auto found = [&](const std::string& end) -> std::optional<std::string> {
-    const std::string text = shown(failure_below_launcher(end, folder).value_or(end));
+    std::string words = end;
+    if (const std::optional<MpiFailure> below = failure_below_mpi(end)) {
+      if (below->own.empty() && !below->by_signal) {
+        of_launcher = below->launcher;
+        return std::nullopt;
+      }
+      words = below->own + (below->by_signal ? "\n" + below->launcher : "");
+    }
+    const std::string text = shown(failure_below_launcher(words, folder).value_or(words));
     return text.empty() ? std::nullopt : std::optional(text);
   };
   for (const char* stem : {"stderr", "stdout"}) {
     if (auto text = found(read_tail(folder + "/" + rank_file(stem, rank, ".log"), kSearchedBytes))) return text;
   }
-  return rank == 0 ? std::nullopt : found(merged_tail(folder + "/" + kMergedOutput, rank));
+  if (rank == 0 || of_launcher) return of_launcher;
+  return found(merged_tail(folder + "/" + kMergedOutput, rank));
 }
 
 std::vector<std::pair<std::string, long long>> event_file_sizes(const std::string& folder, const std::string& run_dir,

@@ -11,4 +11,15 @@ namespace hpcbench {
 /// nullopt if `output` ends otherwise.
 std::optional<std::string> failure_below_launcher(const std::string& output, const std::string& attempt_folder);
 
+/// Output of a rank that ended badly below mpirun, mpiexec, prterun or srun.
+struct MpiFailure {
+  std::string own;       // the lines of the ranks; empty if there are none
+  std::string launcher;  // how the launcher describes the end, in one line
+  bool by_signal = false;  // the launcher names a signal that leaves a rank no words (not SIGABRT)
+};
+
+/// Separates the ranks' lines from those of Open MPI, PRRTE, MPICH's Hydra or srun. nullopt if `output` does not end with such
+/// a launcher's lines.
+std::optional<MpiFailure> failure_below_mpi(const std::string& output);
+
 }  // namespace hpcbench

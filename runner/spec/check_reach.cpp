@@ -270,6 +270,34 @@ bool starts_on_nodes(const std::vector<std::string>& command) {
                      [&](const char* starter) { return std::find(all.begin(), all.end(), starter) != all.end(); });
 }
 
+/// Refuses an axis called `ranks` that `launch: rank` does not obey: each run would start as many processes as another axis
+/// says, mostly one. A command that starts its ranks by itself keeps it.
+void refuse_ignored_ranks(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  constexpr std::array kRankNames = {"ranks", "nranks", "n_ranks", "num_ranks", "mpi_ranks"};
+  constexpr std::array kProcessNames = {"processes", "nprocesses", "procs", "nprocs", "n_procs", "num_procs", "ntasks", "np"};
+  const Work& work = parsed.experiment.work;
+  const std::vector<NamedLocation> axes = said_axes(parsed);
+  const auto has = [&](const auto& names, const std::string& name) {
+    return std::any_of(names.begin(), names.end(), [&](const char* each) { return name == each; });
+  };
+  const bool says_launch = parsed.root->find("launch") != nullptr;
+  const bool is_counted = std::any_of(axes.begin(), axes.end(), [](const auto& axis) { return axis.name == kRanksPerNode; });
+  const bool is_replaced = std::any_of(parsed.overrides.begin(), parsed.overrides.end(), [](const ParsedOverride& entry) {
+    return entry.override_.launch || entry.override_.command;
+  });
+  if (work.launch != Launch::rank || is_counted || is_replaced || starts_on_nodes(work.command)) return;
+  for (const NamedLocation& axis : axes) {
+    if (!has(kRankNames, axis.name) && !(says_launch && has(kProcessNames, axis.name))) continue;
+    diagnostics.add(axis.location,
+                    fmt::format("the axis {} does not say how many processes `launch: rank` starts: that is one for each gpu, "
+                                "or `ranks_per_node`",
+                                cite(axis.name)),
+                    fmt::format("write `ranks_per_node: [...]`, and {{{{ranks}}}} is nodes x ranks_per_node; or `launch: once` "
+                                "if the command starts {} by itself",
+                                axis.name));
+  }
+}
+
 /// The values of `nodes` above 1.
 std::vector<Value> several_nodes(const PointSpace& space) {
   std::vector<Value> several = space.some_values("nodes");
@@ -327,6 +355,7 @@ void check_reach(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
     refuse_other_name(axis, own, diagnostics);
   }
   const std::set<std::string> reaching = names_that_reach(parsed, texts);
+  refuse_ignored_ranks(parsed, diagnostics);
   for (const auto& [name, value] : parsed.experiment.work.parameters) {
     if (!reaching.contains(name)) refuse_other_form(name, "parameter", texts, diagnostics);
   }

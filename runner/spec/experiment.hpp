@@ -43,6 +43,7 @@ struct FilledText {
 struct Resources {
   std::optional<double> time_s;  // absent: no limit of ours
   int cpus_per_task = 1;
+  bool has_cpus = false;           // the file gives `cpus_per_task`, which then decides OMP_NUM_THREADS
   std::optional<std::string> mem;  // as sbatch --mem takes it: `32G`
   std::optional<std::string> gres;
   std::optional<std::string> constraint;

@@ -49,6 +49,10 @@ void refuse_named_options(const YamlNode& extra, Diagnostics& diagnostics) {
   }
 }
 
+bool has_text_of(const std::vector<FilledText>& texts, std::string_view key) {
+  return std::any_of(texts.begin(), texts.end(), [&](const FilledText& text) { return text.key == key; });
+}
+
 ParsedResources read_resources(const YamlNode& node, Diagnostics& diagnostics) {
   MapReader reader(node, "resources", resources_keys(), diagnostics);
   ParsedResources parsed;
@@ -73,6 +77,7 @@ ParsedResources read_resources(const YamlNode& node, Diagnostics& diagnostics) {
 void apply(const ParsedResources& parsed, Resources& resources) {
   if (parsed.time_s) resources.time_s = parsed.time_s;
   assign(resources.cpus_per_task, parsed.cpus_per_task);
+  resources.has_cpus = parsed.cpus_per_task || has_text_of(parsed.texts, "cpus_per_task");
   if (parsed.mem) resources.mem = parsed.mem;
   if (parsed.gres) resources.gres = parsed.gres;
   if (parsed.constraint) resources.constraint = parsed.constraint;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/process.hpp"
@@ -79,6 +81,30 @@ std::optional<std::size_t> find_simulated(const Study& study) {
       std::find_if(all.begin(), all.end(), [](const Configuration& configuration) { return configuration.nodes > 1; });
   if (found == all.end()) return std::nullopt;
   return static_cast<std::size_t>(found - all.begin());
+}
+
+std::optional<std::string> own_thread_count() {
+  const char* const value = std::getenv("OMP_NUM_THREADS");
+  if (value == nullptr || *value == '\0' || std::string_view(value).find_first_not_of("0123456789,") != std::string_view::npos)
+    return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> note_of_threads(const Study& study) {
+  const std::vector<Configuration>& all = study.selected().configurations;
+  constexpr std::string_view kName = "OMP_NUM_THREADS";
+  const auto names_it = [&](const std::string& text) { return text.find(kName) != std::string::npos; };
+  const auto is_open = [&](const Configuration& configuration) {
+    const Work& work = *configuration.work;
+    return !work.resources.has_cpus && std::none_of(work.command.begin(), work.command.end(), names_it) &&
+           std::none_of(work.setup.begin(), work.setup.end(), names_it) &&
+           std::none_of(work.environment.begin(), work.environment.end(),
+                        [&](const auto& variable) { return variable.first == kName; });
+  };
+  if (!study.experiment.runs_anything() || own_thread_count() || std::none_of(all.begin(), all.end(), is_open))
+    return std::nullopt;
+  return "note: OMP_NUM_THREADS is 1 in the runs, as nothing sets it: `resources: {cpus_per_task: N}`, `environment` or the "
+         "calling shell can";
 }
 
 void require_ready(const Study& study, const PlanDiff& diff, const std::vector<AttemptKey>& retried,
@@ -166,6 +192,7 @@ bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& cou
                   diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
                   hours ? fmt::format("; at most {:.3g} {} in all", *hours, to_string(unit)) : ""));
   for (const std::string& note : study.selected().notes) say("note: " + note);
+  if (const auto note = note_of_threads(study); note && diff.total.fresh > 0) say(*note);
   if (lacks_gpu_tool(study)) {
     say(fmt::format("note: {}: nvidia-smi is not on PATH, so `monitor` samples processors and memory, not gpus",
                     study.experiment.place_of_key("monitor")));

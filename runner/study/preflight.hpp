@@ -14,6 +14,11 @@ namespace hpcbench {
 /// The first configuration of several nodes that the local executor would run on this machine alone; absent: there is none.
 std::optional<std::size_t> find_simulated(const Study& study);
 
+/// OMP_NUM_THREADS as this process inherited it, if its value is numbers (`4` or `4,2`).
+std::optional<std::string> own_thread_count();
+/// A note that runs have OMP_NUM_THREADS=1 because nothing sets it; absent: something does.
+std::optional<std::string> note_of_threads(const Study& study);
+
 /// What `run` looks for before it starts anything, if it has anything to start. UnavailableError with all that the runs need
 /// and that is not there (examine_needs) in one message; InputError, at the line of `nodes`, for several nodes with the local
 /// executor, unless that is asked for.

@@ -101,7 +101,8 @@ std::vector<std::string> axis_names(const Axes& axes) {
 std::string list_values(const std::set<Value>& values) {
   std::vector<std::string> texts;
   for (const Value& value : values) {
-    texts.push_back(texts.size() == kShownValues ? "..." : printable(value.text()));
+    const std::string shown = value.text().empty() ? "\"\"" : printable(value.text());
+    texts.push_back(texts.size() == kShownValues ? "..." : shown);
     if (texts.size() > kShownValues) break;
   }
   return join(texts, ", ");

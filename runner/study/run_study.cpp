@@ -318,6 +318,7 @@ RenderContext make_render_context(const Study& study) {
   context.job_template = load_template(context.job_template_name);
   if (slurm) context.array_template = load_template("slurm_array.sh.mustache");
   context.provenance = find_provenance(context.call_folder);
+  context.omp_num_threads = own_thread_count();
   if (study.experiment.is_trainer() && ::access(context.trainer.c_str(), X_OK) != 0) {
     throw UnavailableError(
         fmt::format("error: {} is not there: `pip install 'hpcbench-runner[trainer]'` brings it, or scripts/setup.sh (without "

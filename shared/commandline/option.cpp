@@ -176,6 +176,11 @@ Option& Option::between(double its_least, double its_most) {
   return *this;
 }
 
+Option& Option::not_empty() {
+  is_never_empty = true;
+  return *this;
+}
+
 Option& Option::required() {
   is_required = true;
   return *this;
@@ -226,6 +231,10 @@ std::string Option::wanted_number() const {
 std::optional<std::string> Option::set_values(const std::vector<std::string>& given) const {
   if (given.size() > 1 && !is_flag() && !is_list() && !is_last_wins) {
     return name() + " may be given once, not " + std::to_string(given.size()) + " times";
+  }
+  const auto is_blank = [](const std::string& value) { return value.find_first_not_of(" \t\n") == std::string::npos; };
+  if (is_never_empty && std::any_of(given.begin(), given.end(), is_blank)) {
+    return name() + " is empty: give it a value, or leave the option out";
   }
   if (!values.empty() && !is_list_of_values) {
     for (const std::string& value : given) {

@@ -43,6 +43,7 @@ struct Option {
   Option& positive();                                       // a whole number above 0
   Option& not_negative();                                   // a number of at least 0
   Option& between(double least, double most);               // a number
+  Option& not_empty();                                      // a text of at least one character that is no blank
   Option& required();                                       // must be given
   Option& needs(std::string_view name);                     // must not be given without that option
   Option& excludes(const std::vector<std::string>& names);  // must not be given with any of these
@@ -69,7 +70,7 @@ struct Option {
   std::vector<std::string> values;  // the fixed set
   bool is_list_of_values = false;   // parts_of
   std::optional<double> least, most;
-  bool is_required = false, is_last_wins = false, is_value_optional = false, is_greedy = false;
+  bool is_required = false, is_never_empty = false, is_last_wins = false, is_value_optional = false, is_greedy = false;
   std::vector<std::string> needed, excluded;  // names
   int count = 0;                              // how often it was given
 

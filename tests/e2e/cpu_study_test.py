@@ -85,5 +85,45 @@ class CpuStudy(StudyTest):
         self.assertIn("Efficiency: speedup / (gpus / the baseline's gpus).", report)
 
 
+class Threads(StudyTest):
+    """OMP_NUM_THREADS: `cpus_per_task` or `environment` decides, else the calling shell, else it is 1, with a note."""
+    NOTE = "note: OMP_NUM_THREADS is 1 in the runs"
+
+    def threads(self, more="", called="", program="sh"):
+        self.write("show.sh", 'echo "threads $OMP_NUM_THREADS"\n')
+        self.write("t.yaml", "experiment: t\nmatrix: {n: [1]}\nrepeats: 1\nlaunch: once\ncommand: [%s, show.sh, '{{n}}']\n"
+                             "metrics: [{name: threads, file: stdout.log, pattern: 'threads (.*)'}]\n%s" % (program, more))
+        env = {"OMP_NUM_THREADS": called}
+        noted = [self.NOTE in self.hpcbench(*arguments, env=env).stderr for arguments in (("check", "t.yaml"), ("run", "t.yaml", "--again"))]
+        self.assertEqual(noted[0], noted[1])
+        return self.report("t.yaml", "--metric", "threads")["rows"][0]["median"], noted[0]
+
+    def test_who_decides(self):
+        self.hpcbench("init", "t.yaml", "--command", "true {{n}}")
+        self.assertEqual(self.threads(), (1, True))
+        self.assertEqual(self.threads(called="3"), (3, False))
+        self.assertEqual(self.threads("resources: {cpus_per_task: 2}\n", called="3"), (2, False))
+        self.assertEqual(self.threads("resources: {cpus_per_task: '{{n}}'}\n", called="3"), (1, False))
+        self.assertEqual(self.threads("environment: {OMP_NUM_THREADS: 5}\n", called="3"), (5, False))
+        self.assertEqual(self.threads("setup: [export OMP_NUM_THREADS=6]\n"), (6, False))
+        self.assertEqual(self.threads("overrides: [{when: {n: 1}, resources: {cpus_per_task: 2}}]\n", called="3"), (2, False))
+        self.assertEqual(self.threads("setup: [true]\n", called="3"), (3, False))
+
+
+class RankAxes(StudyTest):
+    def test_an_axis_that_launch_rank_ignores_is_refused(self):
+        for more in ("", "launch: rank\n"):
+            self.write("r.yaml", "experiment: r\nmatrix: {ranks: [1, 2]}\nrepeats: 1\n%scommand: [./a.out, '{{ranks}}']\n" % more)
+            said = self.hpcbench("check", "r.yaml", code=2).stderr
+            self.assertIn("r.yaml:2:10: error: the axis `ranks` does not say how many processes `launch: rank` starts", said)
+            self.assertIn("write `ranks_per_node: [...]`, and {{ranks}} is nodes x ranks_per_node; or `launch: once`", said)
+        for command, more in (("[./a.out, '{{ranks}}']", "launch: once\n"), ("[mpirun, -n, '{{ranks}}', ./a.out]", "")):
+            self.write("r.yaml", f"experiment: r\nmatrix: {{ranks: [1, 2]}}\nrepeats: 1\n{more}command: {command}\n")
+            self.hpcbench("check", "r.yaml")
+        for more, code in (("", 0), ("launch: rank\n", 2)):
+            self.write("r.yaml", "experiment: r\nmatrix: {processes: [1, 2]}\nrepeats: 1\n%scommand: [./a.out, '{{processes}}']\n" % more)
+            self.hpcbench("check", "r.yaml", code=code)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -89,7 +89,7 @@ class Help(StudyTest):
             self.assertEqual(self.call("hpcbench", *arguments).stdout, page, arguments)
         self.write("small.yaml", 'experiment: small\ncommand: ["echo", "{{x}}"]\nlaunch: once\nmatrix: {x: [1]}\n')
         for arguments in (["check", "--", "small.yaml"], ["check", "--results=-x", "small.yaml"], ["check", "small.yaml", "--results", "--x"],
-                          ["check", "small.yaml", "--set=repeats=2", "--set", "matrix.x=[-1]"], ["check", "--only", "", "small.yaml"]):
+                          ["check", "small.yaml", "--set=repeats=2", "--set", "matrix.x=[-1]"], ["check", "--only", "-1 < x", "small.yaml"]):
             self.assertEqual(self.call("hpcbench", *arguments).returncode, 0, arguments)
         self.assertIn("cannot read --site", self.call("hpcbench", "check", "--", "--site").stderr)
         for arguments, printed in ((["-n2", "--", "echo", "--", "-n", "--x"], "-- -n --x\n" * 2), (["-n", "1", "echo", "-5", "-", ""], "-5 - \n")):

@@ -89,6 +89,9 @@ class Init(StudyTest):
         self.hpcbench("run", "s.yaml", "--repeats", "1", env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
         runs = sorted(self.folder.glob("results/s/*/r01/a1/run.json"))
         self.assertEqual(len(runs), 2)
+        self.write("work.sh", 'if [ $OMPI_COMM_WORLD_RANK = 1 ]; then echo "cannot open input.dat" >&2; exit 3; fi; sleep 1\n')
+        failed = self.hpcbench("run", "s.yaml", "--repeats", "1", "--again", code=1, env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        self.assertIn("failed with exit code 3: cannot open input.dat", failed.stderr)
         for run in runs:
             ranks = json.loads(run.read_text())["ranks"]
             said = (run.parent / "stdout.log").read_text().splitlines()
@@ -103,6 +106,28 @@ class Init(StudyTest):
             for run in self.folder.glob("results/s/*/r01/a1/run.json"):
                 said = (run.parent / "stdout.log").read_text().split()
                 self.assertEqual(json.loads(run.read_text())["processes"], processes[int(said[-1])], command)
+
+    def test_a_program_of_which_nothing_is_told_is_one_process_without_gpus(self):
+        self.write("work.sh", 'echo "$RANK $*"\n')
+        for command in ("sh work.sh", "python3 train.py", "make bench", "env OMP_NUM_THREADS=1 sh work.sh"):
+            text = self.init(command)
+            self.assertIn("\nlaunch: once ", text)
+            self.assertNotIn("\n  gpus", text)
+            self.assertIn("1 configuration, ", self.hpcbench("check", "s.yaml").stdout)
+        self.init("sh work.sh")
+        self.hpcbench("run", "s.yaml", "--repeats", "1")
+        self.assertNotIn("gpu", self.hpcbench("report", "s.yaml").stdout)
+        self.assertIn("\n  gpus_per_node: [1] ", self.init("python3 train.py --device cuda"))
+
+    def test_threads_are_asked_for(self):
+        self.write("work.sh", 'echo "threads $OMP_NUM_THREADS"\n')
+        for command, key in (("OMP_NUM_THREADS={{threads}} sh work.sh", '"{{threads}}"'), ("sh work.sh {{cores}}", '"{{cores}}"'),
+                             ("env OMP_NUM_THREADS=3 sh work.sh", "3")):
+            self.assertIn(f"\nresources: {{time: 30m, cpus_per_task: {key}}} ", self.init(command))
+            self.hpcbench("run", "s.yaml", "--repeats", "1")
+            for run in self.folder.glob("results/s/*/r01/a1/run.json"):
+                size = json.loads(run.read_text())
+                self.assertEqual((run.parent / "stdout.log").read_text(), f"threads {size['resources']['cpus_per_task']}\n")
 
     def test_strategies_have_a_baseline(self):
         text = self.init("sh work.sh --strategy {{strategy}}")

@@ -217,5 +217,29 @@ class SettingAside(StudyTest):
         self.assertEqual(self.row("fast")["n"], 2)
 
 
+class Selection(StudyTest):
+    def setUp(self):
+        super().setUp()
+        self.write("e.yaml", 'experiment: e\nmatrix: {opt: ["", "-O2"]}\nrepeats: 1\ncommand: ["true", "{{opt}}"]\nlaunch: once\n')
+        self.hpcbench("run", "e.yaml")
+
+    def test_an_empty_selection_is_refused_and_sets_nothing_aside(self):
+        for command in (["run", "e.yaml", "--again"], ["retry", "e.yaml"], ["plan", "e.yaml"], ["status", "e.yaml"], ["report", "e.yaml"], ["cancel", "e.yaml"],
+                        ["compare", "e", "e"], ["set-aside", "--why", "x"], ["plot", "e.yaml"], ["watch", "e.yaml"]):
+            for empty in ("", "  "):
+                self.assertIn("error: --only is empty: give it a value, or leave the option out", self.hpcbench(*command, "--only", empty, code=2).stderr)
+        self.assertIn("--where is empty", self.hpcbench("report", "e.yaml", "--where", "", code=2).stderr)
+        self.assertIn("--outcome is empty", self.hpcbench("retry", "e.yaml", "--outcome", "", code=2).stderr)
+        self.assertEqual(self.status("e.yaml")["set_aside"], 0)
+
+    def test_the_empty_text_is_a_value_that_can_be_named(self):
+        for only, rows in (('opt=""', 1), ('opt=""|-O2', 2), ("opt == ''", 1)):
+            self.assertEqual(len(self.report("e.yaml", "--only", only)["rows"]), rows)
+        self.assertIn('(the empty text is opt="")', self.hpcbench("report", "e.yaml", "--only", "opt=", code=2).stderr)
+        self.assertIn('(there are: "", -O2)', self.hpcbench("report", "e.yaml", "--only", "opt=x", code=2).stderr)
+        self.hpcbench("set-aside", 'e/opt=""', "--why", "x")
+        self.assertEqual(self.status("e.yaml")["set_aside"], 1)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/value.hpp"
 #include "spec/fields.hpp"
+#include "spec/names_gpus.hpp"
 #include "spec/placeholders.hpp"
 
 namespace hpcbench {
@@ -380,23 +381,53 @@ std::vector<std::string> placeholder_names(const std::vector<std::string>& words
   return names;
 }
 
-/// A program without a launcher: processes by gpus or ranks where it is told of them, or has nothing else to vary.
+bool names_gpus_in(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    YamlNode node;
+    node.kind = YamlNode::Kind::scalar;
+    node.text = word;
+    return names_gpus(node) || word.find("CUDA_VISIBLE_DEVICES") != std::string::npos;
+  });
+}
+
+/// A program without a launcher is one process, unless a placeholder tells it of gpus or ranks: then these are axes.
 void choose_launch(StarterCommand& command, const std::vector<std::string>& names) {
   const auto uses = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
   const bool by_ranks = uses("ranks") || uses("ranks_per_node");
-  const bool by_gpus = uses("gpus") || uses("gpus_per_node") || uses("strategy") ||
-                       std::none_of(names.begin(), names.end(), [](const std::string& name) {
-                         const std::vector<std::string>& own = builtin_placeholders();
-                         return std::find(own.begin(), own.end(), name) == own.end() || name == "nodes";
-                       });
+  const bool by_gpus = !by_ranks && (uses("gpus") || uses("gpus_per_node") || uses("strategy"));
+  const bool has_gpu = !by_ranks && !by_gpus && names_gpus_in(command.words);
   if (uses("nodes")) command.axes.push_back({"nodes", {"1", "2"}, ""});
   if (by_ranks) command.axes.push_back({"ranks_per_node", {"1", "2"}, "processes of a node"});
-  if (by_gpus && !by_ranks) command.axes.push_back({"gpus_per_node", {"1", "2"}, ""});
-  const bool by_size = by_ranks || by_gpus || uses("nodes");
-  command.launch = by_size ? "rank" : "once";
-  command.why = by_ranks  ? "one process per rank, with RANK, WORLD_SIZE, MASTER_ADDR ...; node = one per node, once = one"
-                : by_size ? "one process per gpu, with RANK, WORLD_SIZE, MASTER_ADDR ...; node = one per node, once = one"
-                          : "one process; rank = one per gpu of the axis gpus_per_node, with RANK, WORLD_SIZE, MASTER_ADDR ...";
+  if (by_gpus) command.axes.push_back({"gpus_per_node", {"1", "2"}, ""});
+  if (has_gpu) command.axes.push_back({"gpus_per_node", {"1"}, "one process that has one gpu"});
+  command.launch = by_ranks || by_gpus ? "rank" : uses("nodes") ? "node" : "once";
+  const bool is_rank = command.launch == "rank";
+  command.why = is_rank
+                    ? fmt::format("one process per {}, with RANK, WORLD_SIZE, MASTER_ADDR ...; node = one per node, once = one",
+                                  by_ranks ? "rank" : "gpu")
+                : uses("nodes") ? "one process per node; rank = one per ranks_per_node or gpus_per_node, once = one"
+                                : "one process; rank = one for each of the axis ranks_per_node or gpus_per_node";
+}
+
+/// The placeholder that a program takes as its number of threads; empty: none.
+std::string thread_placeholder(const std::vector<std::string>& names) {
+  static const OptionNames kThreadNames = {"threads",         "nthreads",        "n_threads", "num_threads", "omp_threads",
+                                           "omp_num_threads", "OMP_NUM_THREADS", "cores",     "cpus",        "cpus_per_task"};
+  const auto found = std::find_if(names.begin(), names.end(), [](const std::string& name) { return has(kThreadNames, name); });
+  return found == names.end() ? "" : *found;
+}
+
+/// The number in a literal `OMP_NUM_THREADS=8`; empty: none.
+std::string literal_threads(const std::vector<std::string>& words) {
+  constexpr std::string_view kName = "OMP_NUM_THREADS=";
+  for (const std::string& text : words) {
+    const std::size_t at = text.find(kName);
+    if (at == std::string::npos) continue;
+    const std::string_view rest = std::string_view(text).substr(at + kName.size());
+    const std::size_t end = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (end > 0 && rest.front() != '0') return std::string(rest.substr(0, end));
+  }
+  return "";
 }
 
 }  // namespace
@@ -424,6 +455,8 @@ StarterCommand starter_command(const StarterOptions& options) {
                                 : line.words;
   const std::vector<std::string> names = placeholder_names(command.words);
   if (found.launcher == nullptr) choose_launch(command, names);
+  const std::string threads = thread_placeholder(names);
+  command.cpus_per_task = threads.empty() ? literal_threads(command.words) : fmt::format("\"{{{{{}}}}}\"", threads);
   for (const std::string& name : names) {
     const std::vector<std::string>& own = builtin_placeholders();
     if (std::find(own.begin(), own.end(), name) != own.end() || name == "ranks" || name == "ranks_per_node") continue;
@@ -434,6 +467,9 @@ StarterCommand starter_command(const StarterOptions& options) {
       command.axes.push_back(
           {name, name == "strategy" ? std::vector<std::string>{"baseline", "ddp"} : std::vector<std::string>{"1", "2"}, about});
     }
+  }
+  if (command.axes.empty()) {
+    command.axes.push_back({"nodes", {"1"}, "nothing varies yet: add n: [1, 2], and {{n}} to `command`"});
   }
   return command;
 }

@@ -21,6 +21,7 @@ struct StarterCommand {
   std::string launch;
   std::string why;  // `launch` is so
   std::vector<StarterAxis> axes;
+  std::string cpus_per_task;  // as YAML has it; empty: nothing tells
 };
 
 /// Numbers of processes and nodes that a launcher (torchrun, accelerate, deepspeed, mpirun, srun) is given become placeholders,

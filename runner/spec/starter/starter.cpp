@@ -173,8 +173,10 @@ std::string starter_experiment(const StarterOptions& options) {
   }
   if (!options.command.empty()) {
     const StarterCommand command = starter_command(options);
+    const std::string cpus = command.cpus_per_task.empty() ? "" : ", cpus_per_task: " + command.cpus_per_task;
     return filled_head(work, options.name) + command_part(command) + kSchedule +
-           "resources: {time: 30m}             # a run that takes longer is ended, and its outcome is timeout\n\n" +
+           fmt::format("{:<34} # a run that takes longer is ended, and its outcome is timeout\n\n",
+                       fmt::format("resources: {{time: 30m{}}}", cpus)) +
            baseline_of(command) + "report: {metric: wall_s, time_unit: s}\n" + kMetrics + profile + "  quick: {repeats: 3}\n";
   }
   return filled_head(work, options.name) + kWorkers + kSchedule +
