@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +23,9 @@ namespace hpcbench {
 
 namespace {
 
-constexpr long long kCodeFileLimitBytes = 10'000'000;
+constexpr long long kWholeFileBytes = 10'000'000;  // larger files are sampled
+constexpr long long kSampledBlocks = 160;
+constexpr std::size_t kBlockBytes = 64 << 10;
 constexpr double kGitPatience = 60;  // seconds: `status` reads a whole tree, on a slow file system perhaps
 
 /// The output of a git command in `folder`; absent if it fails, or takes longer than anybody would wait.
@@ -40,16 +43,37 @@ struct HashedFile {
   std::string sha256;
 };
 
+/// Hash of a large file's size and of blocks spread over it, the first and the last among them. nullopt if it cannot be read.
+std::optional<std::string> sampled_hash(const std::string& path, long long bytes) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return std::nullopt;
+  std::string sample = fmt::format("sampled {}\n", bytes);
+  const long long last = bytes - static_cast<long long>(kBlockBytes);
+  for (long long block = 0; block < kSampledBlocks; ++block) {
+    const std::size_t begin = sample.size();
+    sample.resize(begin + kBlockBytes);
+    const long long at = block + 1 == kSampledBlocks ? last : last / (kSampledBlocks - 1) * block;
+    const ssize_t got = ::pread(fd.get(), sample.data() + begin, kBlockBytes, at);
+    if (got < 0) return std::nullopt;
+    sample.resize(begin + static_cast<std::size_t>(got));
+  }
+  return sha256_hex(sample);
+}
+
 }  // namespace
 
 std::optional<std::string> code_hash(const std::string& path) {
   static std::map<std::string, HashedFile> known;
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kCodeFileLimitBytes)
-    return std::nullopt;
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   const auto fingerprint =
       std::tuple(status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
   HashedFile& file = known[path];
+  if (status.st_size > kWholeFileBytes && (file.sha256.empty() || file.fingerprint != fingerprint)) {
+    const std::optional<std::string> hash = sampled_hash(path, status.st_size);
+    if (!hash) return std::nullopt;
+    file = {fingerprint, *hash};
+  }
   if (file.sha256.empty() || file.fingerprint != fingerprint) {
     try {
       file = {fingerprint, sha256_hex(read_file(path))};

@@ -163,6 +163,28 @@ TEST_CASE("code files are those that the command names") {
   CHECK(code_files({"x", "train.py"}, folder.path().string()).front().sha256 == sha256_hex("changed"));
 }
 
+TEST_CASE("a large file's hash is of its size and of samples") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "solver").string();
+  std::string bytes(12'000'001, 'x');
+  const auto hash = [&] {
+    std::filesystem::remove(path);  // a file of the same size that is written at once may have the same time
+    write_file(path, bytes, Durability::none);
+    return code_hash(path).value_or("none");
+  };
+  const std::string before = hash();
+  CHECK(before.size() == 64);
+  CHECK(before != sha256_hex(bytes));
+  CHECK(hash() == before);
+  for (const std::size_t at : {std::size_t{0}, bytes.size() / 159 * 80, bytes.size() - 1}) {
+    bytes[at] = 'y';
+    CHECK(hash() != before);
+    bytes[at] = 'x';
+  }
+  bytes += 'x';
+  CHECK(hash() != before);
+}
+
 TEST_CASE("a program is the first executable of its name on PATH") {
   const TemporaryFolder folder;
   for (const char* name : {"a/app", "b/app", "b/other"}) {
