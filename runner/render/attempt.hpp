@@ -141,8 +141,8 @@ struct ProgramFile {
   std::string sha256;
 };
 
-/// Hash (SHA-256) of a regular file; above 10 MB of its size and of 160 blocks of 64 KiB spread over it. nullopt if it is missing
-/// or unreadable. A file is read again only if its size, time stamps or inode changed.
+/// Hash (SHA-256) of a regular file; above 10 MB of its size and of 160 blocks of 64 KiB spread over it. nullopt if it is
+/// missing or unreadable. A file is read again only if its size, time stamps or inode changed.
 std::optional<std::string> code_hash(const std::string& path);
 
 /// The program that the first of `words` names without a `/`, in the first folder of `path_variable` that has it. Relative
