@@ -28,7 +28,7 @@ enum class ImportOrigin { experiment_file, command };
 ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& requests, ImportOrigin origin, bool withdraw);
 
 /// Imports what `import:` asks for, and reports on stderr what was done and what is wrong. Never throws for what is wrong with
-/// the imports or for results that cannot be written: a report is still to be had. Fills in `broken_imports` where something is
+/// the imports or for results that cannot be written: the report is still printed. Fills in `broken_imports` where something is
 /// wrong with the imports.
 void take_in_imports(Study& study);
 

@@ -106,7 +106,7 @@ class TablePlanner {
     }
   }
 
-  /// Of two columns that give the same, one would replace the other.
+  /// Refuses two columns that give the same: one would replace the other.
   void check_twice(const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
     using Kind = TableColumn::Kind;
     std::map<std::pair<Kind, std::string>, std::size_t> seen;

@@ -7,7 +7,7 @@
 
 namespace hpcbench {
 
-/// What a column of an imported table gives.
+/// The meaning of a column of an imported table.
 struct TableColumn {
   enum class Kind { axis, file, outcome, statistic, n, note, id, fact, rank_times, metric, ignored, wrong };
   Kind kind = Kind::wrong;

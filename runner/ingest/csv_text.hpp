@@ -20,7 +20,7 @@ class CsvReader {
   void feed(std::string_view piece);
   /// The end of the text: the last line needs no newline.
   void finish();
-  /// Where each cell of the row begins, while `row` is called: a quoted line end moves later cells to another line.
+  /// The place where each cell of the row begins, while `row` is called: a quoted line end moves later cells to another line.
   struct CellPlace {
     long long line = 0;
     long long column = 0;  // in bytes, from 1

@@ -70,7 +70,7 @@ std::optional<double> share_s(const Plan& plan, const DueRun& run, const BlockTi
   return (estimate != nullptr ? estimate->seconds : *limit_s) + kRunMarginS;
 }
 
-/// Of each configuration what it is compared with, itself where that is nothing.
+/// Each configuration's baseline, itself where it has none.
 std::vector<std::size_t> baselines_of(const Experiment& experiment, const Plan& plan) {
   std::vector<std::size_t> found(plan.configurations.size());
   std::iota(found.begin(), found.end(), std::size_t{0});

@@ -188,9 +188,10 @@ void tell_gone(const std::vector<AttemptState>& states, const std::vector<Attemp
     ++runs;
     last = &key;
   }
-  if (runs > 0)
+  if (runs > 0) {
     say(fmt::format("note: the folders of {} are gone from {}, and their results with them", counted(runs, "run", "runs"),
                     results));
+  }
 }
 
 std::vector<AttemptState> bring_up_to_date(Store& store, const std::string& results, const std::string& experiment,

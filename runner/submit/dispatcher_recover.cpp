@@ -84,7 +84,7 @@ void Dispatcher::Impl::take_over(std::size_t run, const AttemptKey& key, const s
   watch(run, key, job, batch);
 }
 
-/// An attempt that was certainly never handed over is still to be had: its files are made anew, its number stays.
+/// An attempt that was certainly never handed over can still be used: its files are made again, its number stays.
 void Dispatcher::Impl::keep_unused(std::size_t run, const AttemptKey& key) {
   if (!is_highest(run, key)) return;
   runs.set_attempt(run, key.attempt - 1);

@@ -105,7 +105,8 @@ struct Comparison {
   std::vector<RuleResult> rules;    // of --fail-if; empty without
 };
 
-/// Of all rules: `undecided` with errors; else `fails` if one fails, `undecided` if one is, and `passes` if all do.
+/// The state of all rules together: `undecided` with errors; else `fails` if one fails, `undecided` if one is, and `passes` if
+/// all do.
 GateState gate_state(const Comparison& comparison);
 
 /// Matches rows by the axes that both tables have. Verdicts at the level 1 - confidence of A over all rows (Holm's step-down on

@@ -42,7 +42,7 @@ InputError unknown_rule(const std::string& text, const std::string& word) {
       text, did_you_mean(word, words), join(words, ", ")));
 }
 
-/// Where an error is: the rule as it was written.
+/// The rule as it was written, for the place of an error.
 std::string in_rule(const FailRule& rule) { return fmt::format("--fail-if `{}`", rule.text); }
 
 /// `> 5%` of a change, `> 0` of a number of runs; `sign` is a blank where there is none.
