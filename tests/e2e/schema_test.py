@@ -186,7 +186,7 @@ class Findings(StudyTest):
         self.write("good.yaml", self.BROKEN.replace("kk", "k").replace("repeat", "repeats") + "report: {metric: nosuch}\n")
         found = json.loads(self.hpcbench("check", "good.yaml", "--format", "json").stdout)
         self.assertEqual((found["configurations"], found["runs"]), (1, 2))
-        self.assertEqual([row["level"] for row in found["findings"]], ["warning"])
+        self.assertEqual([row["level"] for row in found["findings"]], ["warning", "note"])
         self.assertIn("good.yaml", self.hpcbench("check", "good.yaml", "--format", "github").stdout)
 
     def test_github(self):
