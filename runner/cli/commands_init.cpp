@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -215,6 +216,7 @@ void add_init(commandline::Command& command) {
   command.action([=, &of_program] {
     if (!from->file.empty()) return init_from_jube(*from, *file);
     if (!trainer->empty()) options->trainer = *trainer;
+    RE2::GlobalReplace(program.get(), R"(\{\{\s*([*]?\w+)\s*\}\})", R"({{\1}})");  // `{{ n }}` is one word
     if (of_program.is_given()) options->command = split_command(*program);
     if (needs_shell(*program)) options->shell_text = *program;
     init_file(*file, *options, *program);

@@ -198,25 +198,33 @@ class Importer {
     tasks_.push_back(std::move(task));
   }
 
-  /// A changed source is a new content of the run that it was: where the file withdraws one, a new one takes its place.
+  /// A changed source is a new content of the run that it was: where the file withdraws one, a new one takes its place. A line
+  /// of a table that moved within it takes the place of the run with the same values.
   void place_fresh(std::vector<Task> fresh) {
+    std::erase_if(fresh, [&](Task& task) { return task.request->files.empty() && take_place(task, true); });
     std::map<std::string, int> highest;
     for (Task& task : fresh) {
+      if (take_place(task, false)) continue;
       const std::string& id = study_.plan.configurations[task.request->configuration].id;
-      std::vector<ExistingImport>& known = existing_[id];
-      const auto left =
-          std::find_if(known.begin(), known.end(), [&](const ExistingImport& import) { return may_withdraw(import); });
-      if (left != known.end()) {
-        left->matched = true;
-        next_attempt(*left, std::move(task));
-        continue;
-      }
       int& number = highest[id];
-      for (const ExistingImport& import : known) number = std::max(number, import.key.run.number);
+      for (const ExistingImport& import : existing_[id]) number = std::max(number, import.key.run.number);
       task.key = {id, {RunKind::imported, ++number}, 1};
       ++result_.taken;
       tasks_.push_back(std::move(task));
     }
+  }
+
+  /// Makes `task` the next attempt of a run that the file withdraws; `same_values`: of one with its values. False: there is
+  /// none.
+  bool take_place(Task& task, bool same_values) {
+    std::vector<ExistingImport>& known = existing_[study_.plan.configurations[task.request->configuration].id];
+    const auto left = std::find_if(known.begin(), known.end(), [&](const ExistingImport& import) {
+      return may_withdraw(import) && (!same_values || import.imported.request == task.wanted);
+    });
+    if (left == known.end()) return false;
+    left->matched = true;
+    next_attempt(*left, std::move(task));
+    return true;
   }
 
   bool may_withdraw(const ExistingImport& import) const {
@@ -281,8 +289,8 @@ class Importer {
     }
   }
 
-  /// A run that was set aside stays so when the same sources are read again.
-  void keep_set_aside(const Task& task) const {
+  /// A run that was set aside stays so when the same sources, or a line with the same values, are read again.
+  void keep_set_aside(const Task& task) {
     const std::string folder = study_.results + '/' + to_string(task.key);
     AttemptKey before = task.key;
     if (--before.attempt == 0 || !fs::exists(folder)) return;
@@ -290,7 +298,14 @@ class Importer {
     const std::optional<SetAside> aside = read_set_aside(folder_before);
     const std::optional<Imported> imported =
         parse_imported(read_file_if_there(folder_before + '/' + kImportedFile).value_or(""));
-    if (aside && imported && imported->identity == task.identity) write_set_aside(folder, aside->why, false);
+    if (!aside || !imported) return;
+    const bool same_line = task.request->files.empty() && imported->request == task.wanted;
+    if (imported->identity == task.identity || same_line) {
+      write_set_aside(folder, aside->why, false);
+    } else {
+      result_.notes.push_back(
+          fmt::format("{} was set aside ({}) and has other values now: it counts again", to_string(task.key), aside->why));
+    }
   }
 
   void write() {

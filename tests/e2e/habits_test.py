@@ -239,22 +239,24 @@ class Starters(StudyTest):
             ("torchrun --nproc-per-node=2 train.py", '["torchrun", "--nproc-per-node={{gpus_per_node}}", "train.py"]', "node"),
             ("accelerate launch train.py", '["accelerate", "launch", "--num_processes={{gpus}}", "train.py"]', "node"),
             ("/usr/bin/mpirun ./solve 'a b'", '["/usr/bin/mpirun", "-n", "{{ranks}}", "./solve", "a b"]', "once"),
-            ("python train.py", '["python", "train.py"]', "rank"),
+            ("python train.py", '["python", "train.py"]', "once"),
+            ("python train.py --lr {{ lr }}", '["python", "train.py", "--lr", "{{lr}}"]', "once"),
         ):
             self.hpcbench("init", "a.yaml", "--command", command)
             text = self.read("a.yaml")
             self.assertIn(f"\ncommand: {line}\n", text)
             self.assertIn(f"\nlaunch: {launch} ", text)
-            self.assertEqual("\n  lr: [1, 2]" in text, "{{lr}}" in command)
+            self.assertEqual("\n  lr: [1, 2]" in text, "lr" in command)
             self.hpcbench("check", "a.yaml")
             self.hpcbench("check", "a.yaml", "--profile", "quick")
             (self.folder / "a.yaml").unlink()
-        for command, launch in (("CUDA_VISIBLE_DEVICES=0 python3 t.py --lr {{lr}} | tee log", "once"), ("python3 t.py > log 2>&1", "rank"),
-                                ('echo "$HOME" \'{{lr}}\'', "once"), ("wc ~/x {{lr}}", "once"), ("wc *.csv", "rank"),
-                                ("echo '$HOME' '|'", "rank"), ('echo "a & b" \\> {{*flags}}', "once")):
+        for command, launch in (("CUDA_VISIBLE_DEVICES=0 python3 t.py --lr {{lr}} | tee log", "once"), ("python3 t.py > log 2>&1", "once"),
+                                ('echo "$HOME" \'{{lr}}\'', "once"), ("wc ~/x {{lr}}", "once"), ("wc *.csv", "once"),
+                                ("echo '$HOME' '|'", "once"), ('echo "a & b" \\> {{*flags}}', "once")):
             self.hpcbench("init", "a.yaml", "--command", command)
             text = self.read("a.yaml")
-            self.assertIn(f"\ncommand: {json.dumps(command)}\nshell: true ", text)
+            written = "set -o pipefail; " + command if "| tee" in command or "'|'" in command else command
+            self.assertIn(f"\ncommand: {json.dumps(written)}\nshell: true ", text)
             self.assertIn(f"\nlaunch: {launch} ", text)
             self.hpcbench("check", "a.yaml")
             (self.folder / "a.yaml").unlink()

@@ -217,6 +217,41 @@ class SettingAside(StudyTest):
         self.assertEqual(self.row("fast")["n"], 2)
 
 
+class SetAsideLines(StudyTest):
+    """A line of an imported table that was set aside, and a table that grows."""
+    def setUp(self):
+        super().setUp()
+        self.write("e.yaml", "experiment: e\nmatrix: {strategy: [baseline, ddp]}\nmetrics: [{name: train_s, unit: s, better: lower}]\n"
+                             "report: {metric: train_s}\nimport: [t.csv]\n")
+        self.lines = ["strategy,train_s", "baseline,100", "ddp,50", "ddp,999"]
+        self.table()
+        self.report("e.yaml")
+        self.hpcbench("set-aside", "e/strategy=ddp/i02", "--why", "backup ran")
+
+    def table(self):
+        self.write("t.csv", "\n".join(self.lines) + "\n")
+
+    def values(self):
+        return sorted(run["value"] for row in self.report("e.yaml")["rows"] for run in row["runs"] if row["axes"]["strategy"] == "ddp")
+
+    def test_it_stays_so_where_lines_come_and_move(self):
+        self.assertEqual(self.values(), [50])
+        for change in (lambda: self.lines.append("ddp,51"), lambda: self.lines.insert(1, "baseline,101"), lambda: self.lines.reverse()):
+            change()
+            if not self.lines[0].startswith("strategy"):
+                self.lines.remove("strategy,train_s")
+                self.lines.insert(0, "strategy,train_s")
+            self.table()
+            self.assertEqual(self.values(), [50, 51])
+
+    def test_with_another_value_it_counts_again_and_a_note_says_so(self):
+        self.lines[3] = "ddp,52"
+        self.table()
+        said = self.hpcbench("report", "e.yaml").stderr
+        self.assertIn("was set aside (backup ran) and has other values now: it counts again", said)
+        self.assertEqual(self.values(), [50, 52])
+
+
 class Selection(StudyTest):
     def setUp(self):
         super().setUp()

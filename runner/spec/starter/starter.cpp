@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <string>
@@ -113,6 +114,12 @@ std::string yaml_list(const std::vector<std::string>& words) {
   return "[" + join(quoted, ", ") + "]";
 }
 
+/// The text, which fails where a program before a `|` fails: bash takes the last one's exit code otherwise.
+std::string with_pipefail(const std::string& text) {
+  static const RE2 kPipe(R"((^|[^|\\])\|([^|]|$))");
+  return RE2::PartialMatch(text, kPipe) && text.find("pipefail") == std::string::npos ? "set -o pipefail; " + text : text;
+}
+
 /// A list of arguments, or text for a shell, which keeps all but the numbers of its launcher.
 std::string command_keys(const StarterCommand& command) {
   const std::string_view names = "{{name}} is filled in: an axis, a parameter, nodes, gpus_per_node, gpus, repeat, seed";
@@ -120,7 +127,7 @@ std::string command_keys(const StarterCommand& command) {
     return fmt::format("\n# An argument stays one argument; {}.\ncommand: {}\n", names, yaml_list(command.words));
   return fmt::format(
       "\n# {}, and quoted for the shell.\ncommand: {}\nshell: true                        # `bash -c` reads it\n", names,
-      json_quote(command.words.front()));
+      json_quote(with_pipefail(command.words.front())));
 }
 
 std::string command_part(const StarterCommand& command) {
