@@ -282,7 +282,7 @@ class LeftOut(StudyTest):
         self.assertIn("left out of the values:\n  k=2 in B: 3 with a value", log)
         self.assertEqual(found["rows"][1]["b"]["runs"], {"with_value": 3, "without_value": 2, "nan": 1, "failed": 0, "unfinished": 0,
                                                          "not_begun": 0, "set_aside": 1, "measured_again": 0})
-        for name, begin in (("github", "::warning title=hpcbench%3A left out of the values::k=2 in B: 3"), ("junit", "<system-out>left out of the values: k=2"),
+        for name, begin in (("github", "::warning title=hpcbench%3A left out of the values::k=2 in B: 3"), ("junit", "left out of the values: k=2"),
                             ("text", "left out of the values:\n  k=2 in B: 3"), ("csv", '"3 with a value, 2 succeeded')):
             done = self.hpcbench("compare", "s.yaml", "--results", "ra", "rb", "--fail-if", "failed > 0", "--format", name)
             self.assertIn(begin, done.stdout)
@@ -302,6 +302,9 @@ class LeftOut(StudyTest):
         found, _ = self.gate("failed > 0")
         changed = [note for note in found["notes"] if note.startswith("warning changed-program of ")]
         self.assertEqual([note[:45] for note in changed], ["warning changed-program of A: p.py changed si", "warning changed-program of B: p.py changed si"])
+        for kind, begin in (("github", "::warning title=hpcbench%3A compare::warning changed-program of B"), ("junit", "warning changed-program of B")):
+            shown = self.hpcbench("compare", "s.yaml", "--results", "ra", "rb", "--fail-if", "failed > 0", "--format", kind)
+            self.assertIn(begin, shown.stdout, kind)
 
     def test_a_study_that_was_cut_short(self):
         self.hpcbench("run", "s.yaml", "--results", "rb", "--repeats", "5")

@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
 #include "base/text.hpp"
 #include "report/comparison/comparison.hpp"
 #include "report/comparison/comparison_formats.hpp"
@@ -7,6 +12,14 @@
 
 namespace hpcbench {
 namespace {
+
+/// Notes that warn of the values of a side: `warning mixed-program of B: ...`.
+std::vector<std::string> warnings_in(const Comparison& comparison) {
+  std::vector<std::string> found;
+  std::copy_if(comparison.notes.begin(), comparison.notes.end(), std::back_inserter(found),
+               [](const std::string& note) { return note.starts_with("warning "); });
+  return found;
+}
 
 std::string message_of(const RowFinding& row) { return row.row.empty() ? row.reason : row.row + ": " + row.reason; }
 
@@ -64,6 +77,8 @@ std::string comparison_github(const Comparison& comparison) {
   for (const std::string& error : comparison.errors) out += error_as_github(error);
   for (const std::string& row : comparison.left_out)
     out += fmt::format("::warning title=hpcbench%3A left out of the values::{}\n", escape_workflow(row, false));
+  for (const std::string& warning : warnings_in(comparison))
+    out += fmt::format("::warning title=hpcbench%3A compare::{}\n", escape_workflow(warning, false));
   for (const RuleResult& result : comparison.rules) {
     const std::string title = escape_workflow("hpcbench: " + result.rule.text, true);
     if (result.state == GateState::passes) {
@@ -102,8 +117,10 @@ std::string comparison_junit(const Comparison& comparison) {
       if (compared_none) row.state = GateState::undecided;
       out += junit_case(result, row);
     }
-    if (!comparison.left_out.empty())
-      out += "    <system-out>left out of the values: " + escape_xml(join(comparison.left_out, "; ")) + "</system-out>\n";
+    std::vector<std::string> said = warnings_in(comparison);
+    if (!comparison.left_out.empty()) said.push_back("left out of the values: " + join(comparison.left_out, "; "));
+    for (std::string& line : said) line = escape_xml(line);
+    if (!said.empty()) out += "    <system-out>" + join(said, "\n") + "</system-out>\n";
     out += "  </testsuite>\n";
   }
   return out + "</testsuites>\n";
