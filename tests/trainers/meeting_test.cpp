@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fakes/temporary_folder.hpp"
@@ -59,6 +61,12 @@ TEST_CASE("a rank that is there twice, or of another world size, is refused; the
   CHECK(of_four.exit_code == 2);
   CHECK(of_four.err.find("WORLD_SIZE is 4 for rank 2, but 3 for others at 127.0.0.1:") != std::string::npos);
   Process twin = start("twin", rank_environment(1, 3, port));
+  const auto is_refused = [&](const std::string& name) {
+    return slurp(folder.path() / (name + ".err")).find("is there already") != std::string::npos;
+  };
+  // The last rank comes once one of the two was refused: the training would begin without the later one else.
+  for (int tenths = 0; tenths < 2000 && !is_refused("other") && !is_refused("twin"); ++tenths)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   Process last = start("last", rank_environment(2, 3, port));
   CHECK(first.wait().exit_code == 0);
   CHECK(last.wait().exit_code == 0);
