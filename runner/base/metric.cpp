@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "base/text.hpp"
@@ -46,11 +45,6 @@ bool is_word(const std::array<const char*, kCount>& words, std::string_view word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string lower_letters(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
-  return text;
-}
-
 /// `tokens/s/GPU`, by its words between the slashes.
 MetricKind kind_of_unit(const std::string& unit) {
   MetricKind kind;
@@ -59,7 +53,7 @@ MetricKind kind_of_unit(const std::string& unit) {
       std::any_of(kRateEndings.begin(), kRateEndings.end(), [&](const char* ending) { return trim(first).ends_with(ending); });
   std::vector<std::string> parts = split(unit, '/');
   for (std::string& part : parts) part = std::string(trim(part));
-  const std::string above = lower_letters(parts.front());
+  const std::string above = lower_case(parts.front());
   const bool is_wall = word_of_unit(parts.front()).is_wall_time;
   const bool is_time = word_of_unit(parts.front()).is_time;
   std::string counted;  // below a time: ms/step
@@ -71,7 +65,7 @@ MetricKind kind_of_unit(const std::string& unit) {
     } else if (!word.counted.empty()) {
       kind.per = word.counted;
     } else {
-      counted = lower_letters(parts[i]);
+      counted = lower_case(parts[i]);
       is_counted_time = word.is_time;
     }
   }
@@ -99,7 +93,7 @@ std::string where_json(const Condition& where) {
 }  // namespace
 
 std::string unit_in_name(const std::string& name) {
-  std::vector<std::string> words = split(lower_letters(name), '_');
+  std::vector<std::string> words = split(lower_case(name), '_');
   while (words.size() > 1 && is_word(kStatistics, words.back())) words.pop_back();
   std::string unit;
   for (std::size_t i = 1; i + 1 < words.size(); ++i) {

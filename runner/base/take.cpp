@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace hpcbench {
 
 namespace {
@@ -46,8 +48,7 @@ std::optional<Take> parse_take(std::string_view word) {
 }
 
 std::optional<std::string> parse_statistic(std::string_view word) {
-  std::string lower(word);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::string lower = lower_case(word);
   for (const auto& [other, meant] :
        {std::pair("average", "mean"), std::pair("avg", "mean"), std::pair("minimum", "min"), std::pair("maximum", "max")}) {
     if (lower == other) lower = meant;

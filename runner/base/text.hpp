@@ -13,6 +13,8 @@ namespace hpcbench {
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);
+/// With the ASCII letters in lower case; others stay.
+std::string lower_case(std::string_view text);
 
 /// The first 8 bytes as a number that orders as the text does (0 where it is shorter). Sorting by it first compares neighbours
 /// in memory, and follows the texts only where these are equal.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -112,12 +111,6 @@ constexpr std::array kUnitPrefixes = {UnitPrefix{"Ki", 0x1p10}, UnitPrefix{"Mi",
                                       UnitPrefix{"Ti", 0x1p40}, UnitPrefix{"Pi", 0x1p50}, UnitPrefix{"k", 1e3},
                                       UnitPrefix{"K", 1e3},     UnitPrefix{"M", 1e6},     UnitPrefix{"G", 1e9},
                                       UnitPrefix{"T", 1e12},    UnitPrefix{"P", 1e15},    UnitPrefix{"", 1}};
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
-  return lower;
-}
 
 /// The words that a text may mean; `spelling` is how it is written.
 struct FoundUnitWord {

@@ -94,6 +94,7 @@ class TablePlanner {
     check_twice(cells, places);
     for (const TableColumn& column : columns_) {
       if (column.kind == TableColumn::Kind::fact && column.name.starts_with(kPublished)) note_unknown_figure(column.name);
+      if (column.kind == TableColumn::Kind::metric) note_derived_figure(column.name);
     }
   }
 
@@ -147,6 +148,18 @@ class TablePlanner {
     if (const auto gone = missing_in(headings_, cells); !gone.empty())
       parts.push_back(join(gone, ", ") + " only in the first line");
     return parts.empty() ? "another order or number of them" : join(parts, ", ");
+  }
+
+  /// A column `speedup` is a metric like any other, and no figure that the report computes is compared with it.
+  void note_derived_figure(const std::string& metric) {
+    const std::string lower = lower_case(metric);
+    const char* const figure = lower == "speedup"                        ? "speedup"
+                               : lower == "efficiency" || lower == "eff" ? "efficiency"
+                                                                         : nullptr;
+    if (figure == nullptr || study_.experiment.find_metric(metric) != nullptr) return;
+    plan_.notes.push_back(printable(fmt::format(
+        "{}: `{}` is a metric of its own: call the column `published_{}`, and the report compares it with its own figure",
+        table_, metric, figure)));
   }
 
   /// A published figure without a counterpart is compared with nothing, which a misspelt name must not hide.

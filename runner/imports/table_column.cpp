@@ -18,19 +18,13 @@ bool is_metric_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-std::string lower_letters_of(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
-  return text;
-}
-
 /// `ID`, `Run`, `Nodes`: a reserved word or an axis in other letters. A metric of exactly this name keeps it.
 std::string in_known_letters(const std::string& heading, const std::vector<std::string>& axes, const Experiment& experiment) {
   if (experiment.find_metric(heading) != nullptr || std::find(axes.begin(), axes.end(), heading) != axes.end()) return heading;
   std::vector<std::string> words = {"file", "outcome", "statistic", "n", "note", "id", "run", "gpus", "ranks"};
   words.insert(words.begin(), axes.begin(), axes.end());
-  const std::string lower = lower_letters_of(heading);
-  const auto found =
-      std::find_if(words.begin(), words.end(), [&](const auto& word) { return lower_letters_of(word) == lower; });
+  const std::string lower = lower_case(heading);
+  const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) { return lower_case(word) == lower; });
   return found == words.end() ? heading : *found;
 }
 

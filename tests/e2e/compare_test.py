@@ -306,6 +306,15 @@ class LeftOut(StudyTest):
             shown = self.hpcbench("compare", "s.yaml", "--results", "ra", "rb", "--fail-if", "failed > 0", "--format", kind)
             self.assertIn(begin, shown.stdout, kind)
 
+    def test_failures_that_a_retry_healed_are_told(self):
+        self.write("p.py", self.PROGRAM.format("import os\nif k == '2' and not os.path.exists('ok'): sys.exit(1)\n"))
+        self.hpcbench("run", "s.yaml", "--results", "rb", code=1)
+        self.write("ok", "")
+        self.hpcbench("retry", "s.yaml", "--results", "rb")
+        found, _ = self.gate("failed > 0")
+        self.assertEqual(found["gate"], "passes")
+        self.assertIn("warning tried-again of B: 6 runs needed more than one attempt, and earlier ones do not count as failed", found["notes"])
+
     def test_a_study_that_was_cut_short(self):
         self.hpcbench("run", "s.yaml", "--results", "rb", "--repeats", "5")
         found, _ = self.gate("failed > 0")

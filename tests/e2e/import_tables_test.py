@@ -168,10 +168,22 @@ class Published(Tables):
         self.write("old.yaml", self.STUDY + "import: [t.csv]\n")
         return [w["seen"] for w in self.report("old.yaml")["warnings"] if w["code"] == "published-mismatch"]
 
+    def test_a_column_speedup_is_told_to_be_a_metric(self):
+        self.write("t.csv", "gpus_per_node,time_s,Speedup,eff\n1,4,1,1\n4,1.1,9,0.5\n")
+        self.write("old.yaml", self.STUDY + "import: [t.csv]\n")
+        said = self.hpcbench("report", "old.yaml").stderr
+        for column, figure in (("Speedup", "speedup"), ("eff", "efficiency")):
+            self.assertIn(f"`{column}` is a metric of its own: call the column `published_{figure}`", said)
+
     def test_an_efficiency_of_91_is_91_percent(self):
         table = "gpus_per_node,time_s,published_efficiency\n1,4.00,\n4,1.10,{}\n"
         for right in ("91", "0.91", "91 %", "90.9"):
             self.assertEqual(self.seen(table.format(right)), [], right)
+        self.assertEqual(self.seen(table.format("n/a")), [])
+        self.assertIn("efficiency published as `about 90%`, which is no efficiency that can be read: write 91 %",
+                      self.seen(table.format("about 90%"))[0])
+        self.assertIn("speedup published as `3,64`, which is no speedup", self.seen(table.replace("efficiency", "speedup").format('"3,64"'))[0])
+        self.assertIn("speedup published as 9, but time_s gives 3.6", self.seen(table.replace("efficiency", "speedup").format("9"))[0])
         self.assertIn("efficiency published as 80, but time_s gives 91 %", self.seen(table.format("80"))[0])
         self.assertIn("efficiency published as 0.8, but", self.seen(table.format("0.8"))[0])
 

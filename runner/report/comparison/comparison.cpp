@@ -223,6 +223,12 @@ void note_warnings(Comparison& comparison, const Table& side, const char* letter
     if (std::find(kCodes.begin(), kCodes.end(), warning.code) == kCodes.end()) continue;
     comparison.notes.push_back(fmt::format("warning {} of {}: {} ({})", warning.code, letter, warning.seen, warning.why));
   }
+  int again = 0;
+  for (const Row& row : side.rows) again += row.tried_again;
+  if (again == 0) return;
+  comparison.notes.push_back(
+      fmt::format("warning tried-again of {}: {} needed more than one attempt, and earlier ones do not count as failed", letter,
+                  counted(again, "run", "runs")));
 }
 
 /// Which values are better, where one side may not know it. InputError where the sides contradict each other.

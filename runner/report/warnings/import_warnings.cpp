@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -80,6 +81,12 @@ double relative_rounding(const Sample& sample, const std::string& metric) {
   return largest;
 }
 
+/// Whether a cell says that there is nothing: `n/a`, `-`.
+bool says_nothing(const std::string& text) {
+  constexpr std::array<std::string_view, 7> kNothing = {"", "-", "\u2013", "\u2014", "n/a", "na", "nan"};
+  return std::find(kNothing.begin(), kNothing.end(), lower_case(trim(text))) != kNothing.end();
+}
+
 /// A ratio of the table that a fact may publish. `plain_scale`: 100 where numbers without a unit are percents.
 struct DerivedFigure {
   const char* name;
@@ -101,10 +108,15 @@ void find_derived_differences(const WarningContext& context, const Sample& sampl
   const double speedup = sample.row.speedup->value;
   for (const DerivedFigure& figure : kDerivedFigures) {
     const auto fact = run.facts.find(std::string(kPublished) + figure.name);
-    const auto printed = fact == run.facts.end() ? std::nullopt : parse_printed(fact->second);
-    if (!printed || (figure.is_efficiency && !sample.row.efficiency)) continue;
-    const std::string& suffix = printed->suffix;
-    if (!suffix.empty() && (figure.is_efficiency ? suffix != "%" : suffix != "x" && suffix != "\u00d7")) continue;
+    if (fact == run.facts.end() || says_nothing(fact->second) || (figure.is_efficiency && !sample.row.efficiency)) continue;
+    const auto printed = parse_printed(fact->second);
+    const std::string suffix = printed ? printed->suffix : "";
+    const bool is_ratio = suffix.empty() || (figure.is_efficiency ? suffix == "%" : suffix == "x" || suffix == "\u00d7");
+    if (!printed || !is_ratio) {
+      differences.push_back(fmt::format("{} published as `{}`, which is no {} that can be read: write {}", figure.shown,
+                                        fact->second, figure.shown, figure.is_efficiency ? "91 %" : "1.93"));
+      continue;
+    }
     constexpr double kMostEfficiency = 5;  // no share: 91 without a unit is 91 %
     const bool is_percent = suffix == "%" || (figure.is_efficiency && printed->value > kMostEfficiency);
     const double scale = is_percent ? 100 : figure.plain_scale;
@@ -112,8 +124,9 @@ void find_derived_differences(const WarningContext& context, const Sample& sampl
     // A published ratio may be one of medians.
     const double of_medians = here * sample.row.ratio_of_medians.value_or(speedup) / speedup;
     if (is_shortened(*printed, here, rounding * here) || is_shortened(*printed, of_medians, rounding * of_medians)) continue;
+    const int two_digits = here > 0 ? 1 - static_cast<int>(std::floor(std::log10(here))) : 0;
     differences.push_back(fmt::format("{} published as {}, but {} gives {:.{}f}{}", figure.shown, fact->second, metric, here,
-                                      printed->decimals, scale == 100 ? " %" : ""));
+                                      std::max(printed->decimals, two_digits), scale == 100 ? " %" : ""));
   }
 }
 
