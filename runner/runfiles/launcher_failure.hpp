@@ -13,8 +13,8 @@ std::optional<std::string> failure_below_launcher(const std::string& output, con
 
 /// Output of a rank that ended badly below mpirun, mpiexec, prterun or srun.
 struct MpiFailure {
-  std::string own;       // the lines of the ranks; empty if there are none
-  std::string launcher;  // how the launcher describes the end, in one line
+  std::string own;         // the lines of the ranks; empty if there are none
+  std::string launcher;    // how the launcher describes the end, in one line
   bool by_signal = false;  // the launcher names a signal that leaves a rank no words (not SIGABRT)
 };
 
