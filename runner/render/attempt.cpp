@@ -1,5 +1,6 @@
 #include "render/attempt.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
