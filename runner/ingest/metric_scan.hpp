@@ -53,7 +53,7 @@ bool is_not_finite(std::string_view text);
 /// not `1,000`, which is one in some languages and a thousand in others.
 std::optional<double> parse_metric_number(std::string_view text);
 
-/// What was captured from `begin` to `end` of the text; the whole of `1,541,366`, `0,31` or `1.2e-5` where only the digits
+/// The text that was captured from `begin` to `end`; the whole of `1,541,366`, `0,31` or `1.2e-5` where only the digits
 /// before the first separator or the exponent were captured.
 std::string_view whole_number(std::string_view text, std::size_t begin, std::size_t end);
 

@@ -135,7 +135,7 @@ TEST_CASE("Open MPI: the line of the rank that failed") {
   // A rank's own table is no box of the launcher.
   CHECK(failure_below_mpi(below_mpirun(std::string(kRule) + "n  time\n" + kRule + "cause\n", kExitBox))->own ==
         std::string(kRule) + "n  time\n" + kRule + "cause");
-  CHECK(!failure_below_mpi(below_mpirun("", kExitBox) + "the program goes on\n").has_value());
+  CHECK(!failure_below_mpi(below_mpirun("", kExitBox) + "the program continues\n").has_value());
   CHECK(!failure_below_mpi("mpirun is great\n").has_value());
 }
 
