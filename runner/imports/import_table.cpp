@@ -130,9 +130,9 @@ class TablePlanner {
       return !cell.empty() && std::find(headings_.begin(), headings_.end(), cell) != headings_.end();
     };
     const auto count = std::count_if(cells.begin(), cells.end(), is_heading);
-    const bool has_number =
-        std::any_of(cells.begin(), cells.end(), [](const std::string& cell) { return parse_plain_number(cell).has_value(); });
-    return !has_number && 2 * static_cast<std::size_t>(count) >= cells.size();
+    return 2 * static_cast<std::size_t>(count) >= cells.size() &&
+           std::none_of(cells.begin(), cells.end(),
+                        [](const std::string& cell) { return parse_plain_number(cell).has_value(); });
   }
 
   std::string header_difference(const std::vector<std::string>& cells) const {
@@ -370,6 +370,7 @@ void plan_table(const Study& study, const Import& import, const std::string& tab
   TablePlanner planner(study, import, table, inherited, plan);
   CsvReader csv([&](long long line, std::vector<std::string>& cells) { planner.take_row(line, cells, csv.cell_places()); },
                 [&](long long line, const std::string& text) { planner.problem(line, text); });
+  csv.keep_places();
   const auto unreadable = read_lines(table, [&](std::string_view piece) {
     csv.feed(piece);
     return true;

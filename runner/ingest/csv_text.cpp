@@ -59,15 +59,13 @@ void CsvReader::take(char c) {
       }
       break;
   }
-  ++column_;
-  if (c == '\n') {
-    ++line_;
-    column_ = 1;
-  }
+  if (c == '\n') ++line_;
+  if (!keeps_places_) return;
+  column_ = c == '\n' ? 1 : column_ + 1;
+  if (state_ == State::cell_start) place_ = {line_, column_};
 }
 
 void CsvReader::take_outside_quotes(char c) {
-  if (state_ == State::cell_start && c != ' ' && c != '\t') place_ = {line_, column_};
   if (c == '\n') {
     end_cell();
     end_row();
@@ -94,7 +92,7 @@ void CsvReader::add(char c) {
 }
 
 void CsvReader::end_cell() {
-  places_.push_back(place_);
+  if (keeps_places_) places_.push_back(place_);
   cells_.emplace_back(cell_was_quoted_ ? std::string_view(cell_) : trim(cell_));
   cell_.clear();
   cell_was_quoted_ = false;
@@ -138,6 +136,7 @@ void CsvReader::finish() {
   cell_was_quoted_ = false;
   state_ = State::cell_start;
   line_ = row_line_ = column_ = 1;
+  place_ = {1, 1};
   bytes_ = 0;
 }
 

@@ -20,11 +20,14 @@ class CsvReader {
   void feed(std::string_view piece);
   /// The end of the text: the last line needs no newline.
   void finish();
-  /// The place where each cell of the row begins, while `row` is called: a quoted line end moves later cells to another line.
+
+  /// Where a cell begins: a quoted line end moves later cells of a row to another line.
   struct CellPlace {
     long long line = 0;
     long long column = 0;  // in bytes, from 1
   };
+  /// Before the first byte: `cell_places` has the places of the row's cells while `row` is called.
+  void keep_places() { keeps_places_ = true; }
   const std::vector<CellPlace>& cell_places() const { return places_; }
 
  private:
@@ -41,6 +44,7 @@ class CsvReader {
   Problem problem_;
   State state_ = State::cell_start;
   std::vector<std::string> cells_;
+  bool keeps_places_ = false;
   std::vector<CellPlace> places_;  // of cells_
   CellPlace place_ = {1, 1};       // of the cell that is being read
   std::string cell_;

@@ -96,6 +96,7 @@ TEST_CASE("the places of cells in CSV text") {
       },
       [](long long, const std::string&) {});
   reader = &csv;
+  csv.keep_places();
   csv.feed(
       "\xEF\xBB\xBF"
       "a, bc,\n\"x\ny\",z\n");
