@@ -54,8 +54,7 @@ MetricKind kind_of_unit(const std::string& unit) {
   std::vector<std::string> parts = split(unit, '/');
   for (std::string& part : parts) part = std::string(trim(part));
   const std::string above = lower_case(parts.front());
-  const bool is_wall = word_of_unit(parts.front()).is_wall_time;
-  const bool is_time = word_of_unit(parts.front()).is_time;
+  const WordOfUnit word_above = word_of_unit(parts.front());
   std::string counted;  // below a time: ms/step
   bool is_counted_time = false;
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -69,10 +68,10 @@ MetricKind kind_of_unit(const std::string& unit) {
       is_counted_time = word.is_time;
     }
   }
-  if (per_time && counted.empty() && !is_wall) {
+  if (per_time && counted.empty() && !word_above.is_wall_time) {
     kind.better = Better::higher;
-    kind.counts_work = !is_time && !is_word(kSteps, above);
-  } else if (is_time && !per_time && kind.per.empty()) {
+    kind.counts_work = !word_above.is_time && !is_word(kSteps, above);
+  } else if (word_above.is_time && !per_time && kind.per.empty()) {
     kind.better = Better::lower;
     kind.counts_work = !counted.empty() && !is_word(kSteps, counted) && !is_counted_time;
   }

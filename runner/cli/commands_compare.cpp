@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.hpp"
@@ -198,8 +199,7 @@ Side load_side(Study study, const SideReference& reference, const CompareArgumen
 /// A word of --fail-if that is a metric of one side, too, has two meanings.
 void refuse_metrics_as_rules(const std::vector<FailRule>& rules, const Side& side) {
   const auto is_metric = [&](const std::string& name) {
-    const std::vector<Metric>& metrics = side.study.experiment.work.metrics;
-    return std::any_of(metrics.begin(), metrics.end(), [&](const Metric& metric) { return metric.name == name; }) ||
+    return side.study.experiment.find_metric(name) != nullptr ||
            std::any_of(side.records.begin(), side.records.end(),
                        [&](const AttemptRecord& record) { return record.metrics.contains(name); });
   };
@@ -392,10 +392,7 @@ int compare_or_print_error(const CompareArguments& arguments) {
   const ComparisonFormat& format = format_of(arguments);
   try {
     return compare_sides(arguments, format);
-  } catch (const InputError& error) {
-    if (format.print_error != nullptr) print_data(format.print_error(error.what()));
-    throw;
-  } catch (const UnavailableError& error) {
+  } catch (const std::runtime_error& error) {
     if (format.print_error != nullptr) print_data(format.print_error(error.what()));
     throw;
   }

@@ -80,9 +80,12 @@ void check_latex_options(const LatexStyle& style, const std::string& format) {
   }
 }
 
-/// Names the files of imported runs: relative to the experiment file's folder where they are below it.
+/// Names the files of imported runs, relative to the experiment file's folder where they are below it; the methods name them,
+/// too.
 void name_sources(Table& table, const Study& study) {
   const std::filesystem::path home = std::filesystem::path(study.source.file).parent_path();
+  std::set<std::string> files;
+  long long values = 0;
   for (Row& row : table.rows) {
     for (std::vector<RunValue>* const runs : {&row.runs, &row.set_aside}) {
       for (RunValue& run : *runs) {
@@ -90,38 +93,22 @@ void name_sources(Table& table, const Study& study) {
         const std::string folder = study.results + "/" + to_string(AttemptKey{row.config_id, run.run, run.attempt});
         const auto imported = parse_imported(read_file_if_there(folder + "/" + kImportedFile).value_or(""));
         if (!imported) continue;
+        const bool is_in_table = runs == &row.runs && run.value;
+        values += is_in_table ? 1 : 0;
         std::vector<std::string> names;
         for (const ImportedSource& source : imported->sources) {
           const std::string below = std::filesystem::path(source.path).lexically_relative(home).string();
-          names.push_back((below.empty() || below.starts_with("..") ? source.path : below) +
-                          (source.line ? fmt::format(":{}", *source.line) : ""));
+          const std::string file = below.empty() || below.starts_with("..") ? source.path : below;
+          names.push_back(file + (source.line ? fmt::format(":{}", *source.line) : ""));
+          if (is_in_table) files.insert(file);
         }
+        if (is_in_table && names.empty()) files.insert("values given without a file");
         run.source = join(names, ", ");
       }
     }
   }
-}
-
-/// The methods name the files of imported values.
-void add_imported_files(Table& table, const Study& study) {
-  name_sources(table, study);
-  std::set<std::string> files;
-  std::size_t runs = 0;
-  for (const Row& row : table.rows) {
-    for (const RunValue& run : row.runs) {
-      if (!run.run.is_imported() || !run.value) continue;
-      ++runs;
-      for (const std::string& source : split(run.source, ',')) {
-        const std::string name(trim(source));
-        const std::size_t colon = name.rfind(':');
-        const bool has_line =
-            colon != std::string::npos && name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
-        files.insert(name.empty() ? "values given without a file" : has_line ? name.substr(0, colon) : name);
-      }
-    }
-  }
-  if (runs == 0) return;
-  table.methods += fmt::format(" {} imported from {}.", counted(static_cast<long long>(runs), "value was", "values were"),
+  if (values == 0) return;
+  table.methods += fmt::format(" {} imported from {}.", counted(values, "value was", "values were"),
                                join({files.begin(), files.end()}, ", "));
 }
 
@@ -130,7 +117,6 @@ void add_imported_files(Table& table, const Study& study) {
 void complete_page(Table& table, const Study& study, const std::string& file, const std::string& archive) {
   namespace fs = std::filesystem;
   table.page_template = load_template("report.html.mustache");
-  name_sources(table, study);
   const fs::path here = file.empty() ? fs::current_path() : fs::absolute(file).lexically_normal().parent_path();
   if (archive.empty()) {
     table.runs_path = fs::path(study.results).lexically_relative(here).string();
@@ -175,7 +161,7 @@ int print_report(PrintOptions options) {
   options.view.whole_lists = options.format == "json";
   Study study = load_study(options.study);
   Table table = view_study(study, options.study, options.view);
-  if (table.show_methods || options.format == "json" || options.format == "html") add_imported_files(table, study);
+  if (table.show_methods || options.format == "json" || options.format == "html") name_sources(table, study);
   table.latex = options.latex;
   if (options.file.empty()) table.terminal_columns = stdout_size().columns;
   if (options.format == "html") complete_page(table, study, options.file, options.archive);

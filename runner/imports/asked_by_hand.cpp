@@ -93,8 +93,11 @@ std::string other_than_before(const ImportRequest& request, const Imported& earl
 }  // namespace
 
 void refuse_changed_files(const Study& study, const std::vector<ImportRequest>& requests) {
+  std::map<std::size_t, std::vector<HandImport>> known;  // by configuration
   for (const ImportRequest& request : requests) {
-    for (const HandImport& earlier : imports_by_hand(study, study.plan.configurations[request.configuration].id)) {
+    const auto [point, is_new] = known.try_emplace(request.configuration);
+    if (is_new) point->second = imports_by_hand(study, study.plan.configurations[request.configuration].id);
+    for (const HandImport& earlier : point->second) {
       const std::string differs = other_than_before(request, earlier.imported);
       if (differs.empty()) continue;
       const std::string run = fmt::format("{}/{}/{}", study.experiment.name, earlier.key.config_id, to_string(earlier.key.run));

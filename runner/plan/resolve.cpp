@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "plan/identity.hpp"
 #include "spec/placeholders.hpp"
+#include "spec/point_values.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
@@ -42,9 +43,7 @@ void override_resources(Resources& resources, const Override& given) {
   };
   replace("time", resources.time_s, given.time_s);
   replace("cpus_per_task", resources.cpus_per_task, given.cpus_per_task);
-  resources.has_cpus = resources.has_cpus || given.cpus_per_task ||
-                       std::any_of(given.resource_texts.begin(), given.resource_texts.end(),
-                                   [](const FilledText& text) { return text.key == "cpus_per_task"; });
+  resources.has_cpus = resources.has_cpus || given.cpus_per_task || has_text_of(given.resource_texts, "cpus_per_task");
   replace("mem", resources.mem, given.mem);
   replace("gres", resources.gres, given.gres);
   replace("constraint", resources.constraint, given.constraint);

@@ -1,6 +1,5 @@
 #include "render/attempt.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -64,11 +63,8 @@ std::vector<std::pair<std::string, std::string>> added_variables(const ResolvedR
   if (run.experiment.continuation) {
     added = {{"HPCBENCH_SEGMENT", std::to_string(run.segment.before.size() + 1)}, {"HPCBENCH_RESUME_FROM", run.resume_from}};
   }
-  const Variables& given = run.work().environment;
-  const bool is_given = run.work().resources.has_cpus || std::any_of(given.begin(), given.end(), [](const auto& variable) {
-                          return variable.first == "OMP_NUM_THREADS";
-                        });
-  if (run.context.omp_num_threads && !is_given) added.emplace_back("OMP_NUM_THREADS", *run.context.omp_num_threads);
+  if (run.context.omp_num_threads && !run.work().sets_threads())
+    added.emplace_back(kThreadsVariable, *run.context.omp_num_threads);
   return added;
 }
 

@@ -69,17 +69,11 @@ std::optional<std::string> code_hash(const std::string& path) {
   const auto fingerprint =
       std::tuple(status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
   HashedFile& file = known[path];
-  if (status.st_size > kWholeFileBytes && (file.sha256.empty() || file.fingerprint != fingerprint)) {
-    const std::optional<std::string> hash = sampled_hash(path, status.st_size);
-    if (!hash) return std::nullopt;
-    file = {fingerprint, *hash};
-  }
   if (file.sha256.empty() || file.fingerprint != fingerprint) {
-    try {
-      file = {fingerprint, sha256_hex(read_file(path))};
-    } catch (const UnavailableError&) {
-      return std::nullopt;  // not ours to read: nothing is known of it
-    }
+    const bool is_large = status.st_size > kWholeFileBytes;
+    const std::optional<std::string> hash = is_large ? sampled_hash(path, status.st_size) : sha256_of_file(path);
+    if (!hash) return std::nullopt;  // not ours to read: nothing is known of it
+    file = {fingerprint, *hash};
   }
   return file.sha256;
 }

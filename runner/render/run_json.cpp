@@ -278,8 +278,7 @@ void add_work(RunFields& fields, const ResolvedRun& run) {
   fields.add_text("run_dir", kOutputFolder);
   fields.add("setup", json_list(run.setup));
   fields.add("modules", json_list(work.modules));
-  if (!work.environment.empty() || run.experiment.continuation || !added_variables(run).empty())
-    fields.add("environment", environment_json(run));
+  if (!work.environment.empty() || !added_variables(run).empty()) fields.add("environment", environment_json(run));
   if (!work.srun.empty()) fields.add("srun", srun_json(run));
   add_container(fields, run);
   fields.add("resources", resources_json(work.resources));

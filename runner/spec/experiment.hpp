@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ const char* to_string(ScaleBy unit);
 /// The axis that says how many processes a node has where they are not one for each gpu. With it `gpus_per_node` may be 0,
 /// which is its default then.
 inline constexpr const char* kRanksPerNode = "ranks_per_node";
+inline constexpr const char* kThreadsVariable = "OMP_NUM_THREADS";
 
 /// A text of `resources` with placeholders, which are known for each point.
 struct FilledText {
@@ -148,6 +150,12 @@ struct Work {
   std::vector<InputDeck> files;
   std::vector<Metric> metrics;
   Success success;
+
+  /// Whether the file decides OMP_NUM_THREADS, by `cpus_per_task` or by `environment`.
+  bool sets_threads() const {
+    const auto is_it = [](const auto& variable) { return variable.first == kThreadsVariable; };
+    return resources.has_cpus || std::any_of(environment.begin(), environment.end(), is_it);
+  }
 };
 
 /// A condition that was written as an expression.
@@ -283,7 +291,7 @@ struct Site {
 };
 
 /// A key of an earlier version that a file still has: its runs can be read, and none begins.
-struct RetiredUse {
+struct RetiredKey {
   Place place;
   std::string path;    // `allocation.calibrate`
   std::string advice;  // how the same is done without it
@@ -370,7 +378,7 @@ struct Experiment {
   const Metric* find_metric(const std::string& name) const;
   MetricKind kind_of(const std::string& metric, const std::string& unit) const;
 
-  std::optional<RetiredUse> retired;  // for a command that reads results; others refuse the file
+  std::optional<RetiredKey> retired;  // for a command that reads results; others refuse the file
   /// Messages that are no errors: excludes that a profile made empty, and so on.
   std::vector<std::string> notes;
   /// Where each top-level and nested value came from: `repeats` -> `experiments/x.yaml:7:10`, `--set`, `default` is not listed.

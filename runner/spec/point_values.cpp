@@ -92,6 +92,10 @@ bool is_memory(std::string_view text) {
          text.find_first_not_of('0') != std::string_view::npos;
 }
 
+bool has_text_of(const std::vector<FilledText>& texts, std::string_view key) {
+  return std::any_of(texts.begin(), texts.end(), [&](const FilledText& text) { return text.key == key; });
+}
+
 std::string set_resource(Resources& resources, const std::string& key, const std::string& value) {
   if (key == "time") {
     const auto seconds = parse_duration(value);

@@ -17,6 +17,9 @@ bool is_memory(std::string_view text);
 /// in. What it must be where it is not; empty if it was set.
 std::string set_resource(Resources& resources, const std::string& key, const std::string& value);
 
+/// Whether one of the texts is of this key.
+bool has_text_of(const std::vector<FilledText>& texts, std::string_view key);
+
 /// Why a file of this name cannot be written into the folder of an attempt; empty if it can. `to` has no placeholders.
 std::string why_no_deck(const std::string& to);
 

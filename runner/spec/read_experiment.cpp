@@ -324,11 +324,11 @@ class Reading {
   /// Refuses keys of earlier versions. A command that reads results remembers the first: the runs that had it are still on
   /// record.
   void refuse_retired(const YamlNode& root) {
-    for (const RetiredKey& key : find_retired_keys(root)) {
+    for (auto& [location, key] : find_retired_keys(root)) {
       if (!options_.looks_back) {
-        diagnostics_.add(key.place, fmt::format("`{}` was retired", key.path), key.advice);
+        diagnostics_.add(location, fmt::format("`{}` was retired", key.path), key.advice);
       } else if (!retired_) {
-        retired_ = {place_of(key.place), key.path, key.advice};
+        retired_ = std::move(key);
       }
     }
   }
@@ -366,7 +366,7 @@ class Reading {
   std::vector<UsedFile> used_;
   std::string profile_;             // those that were laid over the file, with commas between them
   std::vector<std::string> notes_;  // on where it came from
-  std::optional<RetiredUse> retired_;
+  std::optional<RetiredKey> retired_;
 };
 
 }  // namespace

@@ -49,10 +49,6 @@ void refuse_named_options(const YamlNode& extra, Diagnostics& diagnostics) {
   }
 }
 
-bool has_text_of(const std::vector<FilledText>& texts, std::string_view key) {
-  return std::any_of(texts.begin(), texts.end(), [&](const FilledText& text) { return text.key == key; });
-}
-
 ParsedResources read_resources(const YamlNode& node, Diagnostics& diagnostics) {
   MapReader reader(node, "resources", resources_keys(), diagnostics);
   ParsedResources parsed;

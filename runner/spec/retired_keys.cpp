@@ -12,15 +12,19 @@ constexpr const char* kInsteadOfCalibrate =
     "run the study into two folders, once with `--set allocation.side_by_side=1`, and compare them: `hpcbench compare FILE "
     "--results FOLDER1 FOLDER2`";
 
-void look(const YamlNode* map, std::string_view key, const char* path, const char* advice, std::vector<RetiredKey>& found) {
+using RetiredKeys = std::vector<std::pair<SourceLocation, RetiredKey>>;
+
+void look(const YamlNode* map, std::string_view key, const char* path, const char* advice, RetiredKeys& found) {
   const std::size_t index = map != nullptr && map->is_map() ? map->index_of(key) : YamlNode::npos;
-  if (index != YamlNode::npos) found.push_back({map->keys[index].location, path, advice});
+  if (index == YamlNode::npos) return;
+  const SourceLocation& location = map->keys[index].location;
+  found.push_back({location, {place_of(location), path, advice}});
 }
 
 }  // namespace
 
-std::vector<RetiredKey> find_retired_keys(const YamlNode& root) {
-  std::vector<RetiredKey> found;
+RetiredKeys find_retired_keys(const YamlNode& root) {
+  RetiredKeys found;
   if (!root.is_map()) return found;
   look(&root, "inject", "inject", kInsteadOfInject, found);
   look(root.find("allocation"), "calibrate", "allocation.calibrate", kInsteadOfCalibrate, found);

@@ -1,20 +1,14 @@
 #pragma once
 
-#include <string>
+#include <utility>
 #include <vector>
 
+#include "spec/experiment.hpp"
 #include "yaml/yaml_tree.hpp"
 
 namespace hpcbench {
 
-/// A key of an earlier version that a file still has.
-struct RetiredKey {
-  SourceLocation place;
-  std::string path;    // `allocation.calibrate`
-  std::string advice;  // how the same is done without it
-};
-
-/// Those of an experiment file, in its order. Their runs stay readable; none begins.
-std::vector<RetiredKey> find_retired_keys(const YamlNode& root);
+/// The keys of earlier versions that an experiment file has, in its order, with the location for a diagnostic.
+std::vector<std::pair<SourceLocation, RetiredKey>> find_retired_keys(const YamlNode& root);
 
 }  // namespace hpcbench

@@ -11,6 +11,7 @@
 #include <future>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -122,11 +123,13 @@ IndexLook look_at_index(const Store& store, const std::string& results, const st
   const OpenFolder folder(results);
   const std::vector<char> there = find_folders(folder, look.states);
   const std::vector<AttemptKey> submitted = attempts_of_batches(results);
+  std::set<AttemptKey> sorted;  // the same, made where a folder is missing
   for (std::size_t i = 0; i < look.states.size(); ++i) {
     const AttemptState& state = look.states[i];
     if (there[i] == 0) {
-      const bool open = !is_outcome(state.state) && std::find(submitted.begin(), submitted.end(), state.key) != submitted.end();
-      if (!open) look.gone.push_back(state.key);
+      const bool may_run = !is_outcome(state.state);
+      if (may_run && sorted.empty()) sorted.insert(submitted.begin(), submitted.end());
+      if (!may_run || !sorted.contains(state.key)) look.gone.push_back(state.key);
     } else if (!is_outcome(state.state)) {
       look.unread.push_back(state.key);
     }

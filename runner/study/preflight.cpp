@@ -84,7 +84,7 @@ std::optional<std::size_t> find_simulated(const Study& study) {
 }
 
 std::optional<std::string> own_thread_count() {
-  const char* const value = std::getenv("OMP_NUM_THREADS");
+  const char* const value = std::getenv(kThreadsVariable);
   if (value == nullptr || *value == '\0' || std::string_view(value).find_first_not_of("0123456789,") != std::string_view::npos)
     return std::nullopt;
   return value;
@@ -92,14 +92,11 @@ std::optional<std::string> own_thread_count() {
 
 std::optional<std::string> note_of_threads(const Study& study) {
   const std::vector<Configuration>& all = study.selected().configurations;
-  constexpr std::string_view kName = "OMP_NUM_THREADS";
-  const auto names_it = [&](const std::string& text) { return text.find(kName) != std::string::npos; };
+  const auto names_it = [](const std::string& text) { return text.find(kThreadsVariable) != std::string::npos; };
   const auto is_open = [&](const Configuration& configuration) {
     const Work& work = *configuration.work;
-    return !work.resources.has_cpus && std::none_of(work.command.begin(), work.command.end(), names_it) &&
-           std::none_of(work.setup.begin(), work.setup.end(), names_it) &&
-           std::none_of(work.environment.begin(), work.environment.end(),
-                        [&](const auto& variable) { return variable.first == kName; });
+    return !work.sets_threads() && std::none_of(work.command.begin(), work.command.end(), names_it) &&
+           std::none_of(work.setup.begin(), work.setup.end(), names_it);
   };
   if (!study.experiment.runs_anything() || own_thread_count() || std::none_of(all.begin(), all.end(), is_open))
     return std::nullopt;
