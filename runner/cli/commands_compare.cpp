@@ -433,7 +433,8 @@ void add_compare(commandline::Command& command) {
           "`METRIC < -5%`, `failed > 0`, `missing`, `not equivalent`, `not resolved`; again for another rule")
       .value_name("RULE");
   command
-      .add_flag("--allow-missing", arguments->allow_missing, "with --fail-if: accept rows that have values in A and none in B")
+      .add_flag("--allow-missing", arguments->allow_missing,
+                "with --fail-if: accept rows without a value in B, and runs of B that never began")
       .needs("--fail-if");
   std::vector<std::string> formats;
   for (const ComparisonFormat& known : comparison_formats()) formats.push_back(known.name);

@@ -317,8 +317,40 @@ class LeftOut(StudyTest):
 
     def test_a_study_that_was_cut_short(self):
         self.hpcbench("run", "s.yaml", "--results", "rb", "--repeats", "5")
-        found, _ = self.gate("failed > 0")
+        found, log = self.gate("failed > 0", code=2)
+        self.assertEqual(found["gate"], "undecided")
         self.assertEqual(found["left_out"], ["k=1 in B: 5 with a value, 1 not begun", "k=2 in B: 5 with a value, 1 not begun"])
+        self.assertIn("k=1: 1 run of B has not begun: run it, or give --allow-missing", log)
+        self.assertEqual(self.gate("failed > 1")[0]["gate"], "passes")
+        both = ("compare", "s.yaml", "--results", "ra", "rb", "--fail-if", "failed > 0")
+        self.assertIn("The gate passes.", self.hpcbench(*both, "--allow-missing").stdout)
+        self.assertIn("The gate passes.", self.hpcbench(*both, "--set", "repeats=5").stdout)
+        self.hpcbench("run", "s.yaml", "--results", "rb")
+        self.assertEqual(self.gate("failed > 0")[0]["gate"], "passes")
+
+    def test_a_smaller_plan_of_its_own_is_complete(self):
+        """What `run` was told by --set is the plan of the folder; --only leaves rows of it unmeasured."""
+        self.hpcbench("run", "s.yaml", "--results", "rb", "--set", "repeats=5")
+        self.assertIn("The gate passes.", self.hpcbench("compare", "ra", "rb", "--fail-if", "failed > 0").stdout)
+        self.hpcbench("run", "s.yaml", "--results", "rc", "--only", "k=1")
+        rules = ("--fail-if", "failed > 0", "--fail-if", "slower > 90%")
+        said = self.hpcbench("compare", "s.yaml", "--results", "ra", "rc", *rules, code=1).stdout
+        self.assertIn("k=2: no value in B: no runs", said)
+        self.assertIn("k=2: 6 runs of B have not begun: run them, or give --allow-missing", said)
+        self.hpcbench("compare", "s.yaml", "--results", "ra", "rc", *rules, "--only", "k=1")
+
+    def test_a_configuration_that_only_b_has_must_give_a_value(self):
+        self.write("p.py", self.PROGRAM.format("if k == '3': sys.exit(1)\n"))
+        self.write("s.yaml", (self.folder / "s.yaml").read_text().replace("k: [1, 2]", "k: [1, 2, 3]"))
+        self.hpcbench("run", "s.yaml", "--results", "rb", code=1)
+        rule = ("--fail-if", "slower > 90%")
+        self.write("old.yaml", (self.folder / "s.yaml").read_text().replace("k: [1, 2, 3]", "k: [1, 2]").replace("experiment: s", "experiment: old"))
+        self.hpcbench("run", "old.yaml", "--results", "ro")
+        for sides, why in ((("s.yaml", "--results", "ra", "rb"), "A has no runs"),
+                           (("old.yaml", "s.yaml", "--results", "ro", "rb"), "A has no such configuration")):
+            said = self.hpcbench("compare", *sides, *rule, code=1).stdout
+            self.assertRegex(said, rf"no value of t_s in B: fails .*\n  k=3.*: no value in B: 6 runs failed \({why}\)")
+            self.assertIn("The gate passes.", self.hpcbench("compare", *sides, *rule, "--allow-missing").stdout)
 
     def test_a_metric_with_the_name_of_a_rule(self):
         text = (self.folder / "s.yaml").read_text().replace("t_s", "failed")

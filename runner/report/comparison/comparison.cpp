@@ -312,12 +312,13 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
     comparison.rows.push_back(compare_row(row, *other->second, axes, comparison, sides.back()));
     comparison.rows.back().a_runs = runs_of_side(&row, a);
     comparison.rows.back().b_runs = runs_of_side(other->second, b);
+    matched.back().b_not_begun = comparison.rows.back().b_runs.not_begun;
     note_left_out(comparison, matched.back(), comparison.rows.back().a_runs, comparison.rows.back().b_runs);
   }
   for (const Row& row : b.rows) {
     if (of_a.contains(key_of(row, axes))) continue;
     comparison.only_b.push_back(describe(row.axes));
-    single.push_back({nullptr, &row});
+    single.push_back({nullptr, &row, runs_of_side(&row, b).not_begun});
   }
   if (comparison.rows.empty()) {
     throw InputError(fmt::format("error: no configuration of {} is one of {}: they share the axes {}, and no point on them",

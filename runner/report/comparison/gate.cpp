@@ -52,6 +52,19 @@ std::string lack_of(const Row* row, const char* side) {
   return has_values(row) ? "" : fmt::format("no value in {}: {}", side, why_without_value(*row));
 }
 
+/// `1 run of B has not ended: 4 succeeded, 1 running; 2 runs of B have not begun: run them, or give --allow-missing`.
+std::string why_not_ended(const Row& b, int unfinished, int not_begun) {
+  std::vector<std::string> parts;
+  const auto have = [](int count) { return count == 1 ? "has" : "have"; };
+  if (unfinished > 0)
+    parts.push_back(
+        fmt::format("{} of B {} not ended: {}", counted_runs(unfinished), have(unfinished), list_outcomes(b, std::nullopt)));
+  if (not_begun > 0)
+    parts.push_back(fmt::format("{} of B {} not begun: run {}, or give --allow-missing", counted_runs(not_begun),
+                                have(not_begun), not_begun == 1 ? "it" : "them"));
+  return join(parts, "; ");
+}
+
 /// One rule, applied to all rows.
 class RuleCheck {
  public:
@@ -100,7 +113,14 @@ class RuleCheck {
   }
 
   static void check_value(RowFinding& found, const GateRow& row) {
-    if (!has_values(row.a)) {
+    // A configuration that A never ran has to give a value in B, too, once B ran it.
+    const bool is_new = row.a == nullptr || row.a->outcomes.empty();
+    const bool is_lost_in_b = is_new && row.b != nullptr && !row.b->outcomes.empty() && !has_values(row.b);
+    if (is_lost_in_b) {
+      found.state = GateState::fails;
+      found.reason =
+          fmt::format("{} (A {})", lack_of(row.b, "B"), row.a == nullptr ? "has no such configuration" : "has no runs");
+    } else if (!has_values(row.a)) {
       found.state = GateState::not_compared;
       found.reason = lack_of(row.a, "A");
     } else if (!has_values(row.b)) {
@@ -109,7 +129,7 @@ class RuleCheck {
     }
   }
 
-  static void check_failed(RowFinding& found, const FailRule& rule, const GateRow& row) {
+  void check_failed(RowFinding& found, const FailRule& rule, const GateRow& row) const {
     if (row.b == nullptr) {
       found.state = GateState::not_compared;
       found.reason = lack_of(row.b, "B");
@@ -117,7 +137,8 @@ class RuleCheck {
     }
     const int ended = count_runs(*row.b, true);
     const int unfinished = count_runs(*row.b, false);
-    if (ended + unfinished == 0) {
+    const int not_begun = options_.allow_missing ? 0 : row.b_not_begun;
+    if (ended + unfinished + not_begun == 0) {
       found.state = GateState::not_compared;
       found.reason = "no run of B counts: " + why_without_value(*row.b);
       return;
@@ -126,10 +147,9 @@ class RuleCheck {
     const int others = ended - (succeeded == row.b->outcomes.end() ? 0 : succeeded->second);
     if (others > rule.threshold) {
       found.state = GateState::fails;
-    } else if (others + unfinished > rule.threshold) {
+    } else if (others + unfinished + not_begun > rule.threshold) {
       found.state = GateState::undecided;
-      found.reason = fmt::format("{} of B {} not ended: {}", counted_runs(unfinished), unfinished == 1 ? "has" : "have",
-                                 list_outcomes(*row.b, std::nullopt));
+      found.reason = why_not_ended(*row.b, unfinished, not_begun);
       return;
     }
     found.reason = others == 0 ? fmt::format("{} of B succeeded", counted_runs(ended))

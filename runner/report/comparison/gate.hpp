@@ -19,6 +19,7 @@ Direction direction_of(const Comparison& comparison);
 struct GateRow {
   const Row* a = nullptr;
   const Row* b = nullptr;
+  int b_not_begun = 0;  // runs of B's plan without an attempt
 };
 
 /// `k=2`: by the axes that tell rows apart, if there are any; a row of one side by all its axes.

@@ -217,6 +217,37 @@ TEST_CASE("compare --fail-if: a configuration that B lacks fails, one that A lac
   CHECK(gate_state(compare_with_rule(clean_study().table(), study.table(), "failed > 0")) == GateState::passes);
 }
 
+TEST_CASE("compare --fail-if: runs of B's plan that have not begun may still fail, unless missing ones are accepted") {
+  MadeStudy study = empty_study();
+  study.add_runs(0, kSteady, 0, 2);
+  study.add_runs(1, {100, 101, 99, 102}, 1, 2);
+  const Table b = study.table();
+  const Comparison comparison = compare_with_rule(clean_study().table(), b, "failed > 0");
+  CHECK(gate_state(comparison) == GateState::undecided);
+  CHECK(comparison.rules[1].rows[1].reason == "2 runs of B have not begun: run them, or give --allow-missing");
+  CHECK(gate_state(compare_with_rule(clean_study().table(), b, "failed > 2")) == GateState::passes);
+  CHECK(gate_state(compare_with_rule(b, clean_study().table(), "failed > 0")) == GateState::passes);  // of B only
+  ComparisonOptions options;
+  options.fail_if = {parse_fail_rule("failed > 0")};
+  options.allow_missing = true;
+  CHECK(gate_state(compare_tables(clean_study().table(), b, options)) == GateState::passes);
+  study.records.back().state = State::running;
+  CHECK(gate_state(compare_tables(clean_study().table(), study.table(), options)) == GateState::undecided);
+}
+
+TEST_CASE("compare --fail-if: a configuration that only B has fails if its runs give no value") {
+  MadeStudy study = clean_study();
+  study.add_configuration({"1", "4", "fsdp"});
+  study.add_runs(2, kSteady, 2, 2);
+  for (std::size_t i = 12; i < 18; ++i) study.records[i].state = State::failed;
+  const Comparison comparison = compare_with_rule(clean_study().table(), study.table(), "slower > 5%");
+  CHECK(fails(comparison));
+  REQUIRE(comparison.rules[0].rows.size() == 3);
+  CHECK(comparison.rules[0].rows[2].reason == "no value in B: 6 runs failed (A has no such configuration)");
+  study.records.resize(12);  // it never ran on either side
+  CHECK(gate_state(compare_with_rule(clean_study().table(), study.table(), "slower > 5%")) == GateState::passes);
+}
+
 TEST_CASE("compare --fail-if: passing needs enough runs of each side") {
   const auto runs = [](int n) {
     std::vector<double> values;
