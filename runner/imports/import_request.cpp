@@ -99,7 +99,42 @@ void leave_out_others(const Study& study, const FileStudy& file, const Import& i
   }
 }
 
-/// A row of several published values shows their median, and each counts as one run whatever its `n` is.
+/// Whether both give a value of the same metric, as far as that is known before their files are read.
+bool share_a_metric(const ImportRequest& a, const ImportRequest& b) {
+  if (!a.files.empty() && !b.files.empty()) return true;
+  return std::any_of(a.values.begin(), a.values.end(), [&](const GivenValue& value) {
+    return std::any_of(b.values.begin(), b.values.end(), [&](const GivenValue& other) { return other.metric == value.metric; });
+  });
+}
+
+std::string kind_of_value(const ImportRequest& request) {
+  return request.statistic ? "the " + *request.statistic : std::string("a single run");
+}
+
+/// A row shows one statistic, of one kind of value: a mean and a minimum, or a mean and single runs, are no sample. Leaves out
+/// what differs from the first one, with a problem.
+void refuse_mixed_statistics(const Plan& points, ImportPlan& plan) {
+  std::map<std::size_t, std::vector<ImportRequest>> kept;  // by configuration
+  std::vector<ImportRequest> all;
+  for (ImportRequest& request : plan.requests) {
+    std::vector<ImportRequest>& of_point = kept[request.configuration];
+    const auto other = std::find_if(of_point.begin(), of_point.end(), [&](const ImportRequest& earlier) {
+      return earlier.statistic != request.statistic && share_a_metric(earlier, request);
+    });
+    if (other != of_point.end()) {
+      plan.problems.push_back(
+          printable(fmt::format("{}: error: this is {} of {}, and {} gives {}", request.where, kind_of_value(request),
+                                describe_point(points, request.configuration), other->where, kind_of_value(*other))) +
+          "\n  = a row shows one statistic: keep one of them, give one another metric, or tell them apart by an axis");
+      continue;
+    }
+    of_point.push_back(request);
+    all.push_back(std::move(request));
+  }
+  plan.requests = std::move(all);
+}
+
+/// A row of several published values of one statistic shows their median.
 void note_several_statistics(const Plan& points, ImportPlan& plan) {
   std::map<std::size_t, std::vector<const ImportRequest*>> published;
   for (const ImportRequest& request : plan.requests) {
@@ -107,10 +142,9 @@ void note_several_statistics(const Plan& points, ImportPlan& plan) {
   }
   for (const auto& [point, requests] : published) {
     if (requests.size() < 2) continue;
-    plan.notes.push_back(printable(
-        fmt::format("{}: {} published values ({} ...) are of one configuration ({}): the report shows their "
-                    "median, and each counts as one run",
-                    requests.front()->where, requests.size(), *requests.front()->statistic, describe_point(points, point))));
+    plan.notes.push_back(printable(fmt::format(
+        "{}: {} published values ({}) are of one configuration ({}): the report shows their median, without an interval",
+        requests.front()->where, requests.size(), *requests.front()->statistic, describe_point(points, point))));
   }
 }
 
@@ -253,6 +287,7 @@ ImportPlan plan_imports(const Study& study) {
   }
   merge_equal_runs(plan);
   convert_given_units(study.experiment, plan);
+  refuse_mixed_statistics(study.plan, plan);
   note_several_statistics(study.plan, plan);
   return plan;
 }

@@ -142,6 +142,17 @@ void note_orphans(Table& table, const Plan& plan, const Orphans& orphans) {
   table.notes.push_back(fmt::format("on record, but not in this table: {}; `--orphans` shows them", join(parts, ", ")));
 }
 
+/// Published values that do not count beside values of another kind.
+void note_other_statistics(Table& table, const std::vector<Sample>& samples) {
+  for (const Sample& sample : samples) {
+    if (sample.other_statistics == 0) continue;
+    table.notes.push_back(fmt::format("{} of {} {} not count: its row shows {}",
+                                      counted(sample.other_statistics, "published value", "published values"),
+                                      row_label(table.columns, sample.row), sample.other_statistics == 1 ? "does" : "do",
+                                      sample.row.statistic.empty() ? "the values of runs" : "the " + sample.row.statistic));
+  }
+}
+
 /// Runs that limits ended and that went on, in each row.
 void count_segments(std::vector<Sample>& samples) {
   for (Sample& sample : samples) {
@@ -372,6 +383,7 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
       collect_samples(plan, attempts, metric, settings, experiment.scale_by(), options.orphans, set_aside_of(plan, options));
   choose_axes(table, experiment, plan, samples);
   count_segments(samples);
+  note_other_statistics(table, samples);
   if (!all) note_orphans(table, plan, count_orphans(plan, on_record));
   table.size_axes = axes_along_lines(size_axes(experiment, plan), plan, experiment.scale_by());
   if (table.has_speedup) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -71,16 +73,39 @@ RunValue describe_run(const AttemptRecord& record, const std::optional<double>& 
   return run;
 }
 
-/// One value that is said to be the median of n runs stands for these: n is theirs, and nothing is known of their spread.
+/// `median` of a published value; empty of a run.
+std::string statistic_of(const AttemptRecord& record) {
+  const auto fact = record.facts.find("statistic");
+  return fact == record.facts.end() ? "" : fact->second;
+}
+
+/// The one statistic that counts in a row: values of runs if it has any, else the first published one.
+std::string counting_statistic(const Sample& sample, const std::string& metric) {
+  std::string statistic;
+  for (const AttemptRecord* run : sample.runs) {
+    if (!sample.counts(run->key.run) || !metric_value(*run, metric)) continue;
+    const std::string own = statistic_of(*run);
+    if (own.empty()) return "";
+    if (statistic.empty()) statistic = own;
+  }
+  return statistic;
+}
+
+/// A value that is said to be the median of n runs stands for these: n is theirs, and nothing is known of their spread. Of
+/// several such values the row shows their median, of all their runs.
 void take_published(Sample& sample) {
   Row& row = sample.row;
   const auto imported = std::count_if(sample.measured.begin(), sample.measured.end(), is_import);
   if (imported > 0)
     row.source = static_cast<std::size_t>(imported) == sample.measured.size() ? "imported" : "measured, imported";
-  const std::string* statistic = find_fact(sample, "statistic");
-  if (statistic == nullptr || sample.measured.size() != 1 || row.censored > 0) return;
-  row.statistic = *statistic;
-  row.n = std::max(1, static_cast<int>(number_fact(sample, "statistic_n").value_or(1)));
+  if (sample.measured.empty() || statistic_of(*sample.measured.front()).empty() || row.censored > 0) return;
+  row.statistic = statistic_of(*sample.measured.front());
+  row.n = 0;
+  for (const AttemptRecord* published : sample.measured) {
+    const auto n = published->facts.find("statistic_n");
+    const auto count = n == published->facts.end() ? std::nullopt : Value::from_plain(n->second).number();
+    row.n += std::max(1, static_cast<int>(count.value_or(1)));
+  }
   row.summary->n = row.n;
   row.summary->interval.reset();
 }
@@ -101,10 +126,18 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
   row.runs.reserve(sample.runs.size());
   sample.measured.reserve(sample.runs.size());
   sample.values.reserve(sample.runs.size());
+  const std::string statistic = counting_statistic(sample, metric.name);
   for (const AttemptRecord* run : sample.runs) {
     ++row.outcomes[run->state];
-    const auto value = sample.counts(run->key.run) ? metric_value(*run, metric.name) : std::nullopt;
+    auto value = sample.counts(run->key.run) ? metric_value(*run, metric.name) : std::nullopt;
+    const bool is_other = value && statistic_of(*run) != statistic;
+    if (is_other) value.reset();
     row.runs.push_back(describe_run(*run, value));
+    if (is_other) {
+      row.runs.back().reason =
+          fmt::format("published {} beside {}", statistic_of(*run), statistic.empty() ? "values of runs" : "the " + statistic);
+      ++sample.other_statistics;
+    }
     if (const std::vector<std::string> diverged = diverged_metrics(*run, metric.name); !diverged.empty()) {
       row.runs.back().reason = "nan: " + join(diverged, ", ");
       ++row.nan;

@@ -21,6 +21,7 @@ struct Sample {
   std::vector<const AttemptRecord*> measured;  // those that succeeded and have the metric
   std::vector<double> values;                  // of `measured`, in the metric's unit
   std::vector<double> train_losses;
+  int other_statistics = 0;             // published values that do not count, as the row shows runs or another statistic
   std::optional<std::size_t> baseline;  // index of the sample it is compared with; its own for a baseline
   int look = 0;  // of a study with looks: the last one that all its runs have reached, and later runs do not count yet
 

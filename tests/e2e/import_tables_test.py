@@ -71,10 +71,34 @@ class Statistics(Tables):
 
     def test_several_published_values_of_a_row_are_told(self):
         self.study("gpu,time_s,statistic,n\na,5,mean,3\na,7,mean,3\nb,6,mean,4\n")
-        self.assertIn("2 published values (mean ...) are of one configuration (gpu=a): the report shows their median",
-                      self.hpcbench("report", "old.yaml").stderr)
+        done = self.hpcbench("report", "old.yaml")
+        self.assertIn("2 published values (mean) are of one configuration (gpu=a): the report shows their median, without an interval", done.stderr)
+        self.assertIn("the published mean of n runs", done.stdout)
+        self.assertNotIn("independent runs", done.stdout)
         rows = self.rows()
-        self.assertEqual((rows["a"]["n"], rows["a"]["median"], rows["b"]["n"]), (2, 6, 4))
+        self.assertEqual((rows["a"]["n"], rows["a"]["median"], rows["a"]["interval"], rows["b"]["n"]), (6, 6, None, 4))
+
+    def test_two_statistics_of_one_row_are_an_error_at_the_second(self):
+        for second, what in (("min,3", "the min"), (",", "a single run")):
+            self.study(f"gpu,time_s,statistic,n\na,5,mean,3\na,4,{second}\nb,6,mean,4\n")
+            self.assertIn(f"t.csv:3: error: this is {what} of gpu=a, and {self.folder}/t.csv:2 gives the mean\n  = a row shows one statistic",
+                          self.hpcbench("check", "old.yaml", code=2).stderr)
+            rows = {row["axes"]["gpu"]: row for row in self.tolerant_rows()}
+            self.assertEqual((rows["a"]["median"], rows["a"]["statistic"], rows["b"]["median"]), (5, "mean", 6))
+        self.study("gpu,time_s,bw,statistic\na,5,,mean\na,,4,min\n")  # of two metrics
+        self.hpcbench("check", "old.yaml")
+        self.write("old.yaml", STUDY + "import: [{run: {gpu: a}, values: {time_s: 5}, statistic: mean}, {run: {gpu: a}, values: {time_s: 4}}]\n")
+        self.assertRegex(self.hpcbench("check", "old.yaml", code=2).stderr, r"old\.yaml:\d+:\d+: error: this is a single run of gpu=a, and .*old\.yaml:\d+")
+
+    def test_published_values_do_not_count_beside_runs(self):
+        self.study("gpu,time_s,statistic,n\na,5,mean,3\nb,6,mean,4\n", rest="repeats: 2\n")
+        text = (self.folder / "old.yaml").read_text().replace('[echo, "{{gpu}}"]', "[echo, t 7]")
+        self.write("old.yaml", text)
+        self.hpcbench("run", "old.yaml", "--only", "gpu=a")
+        done = self.hpcbench("report", "old.yaml")
+        self.assertIn("1 published value of gpu=a does not count: its row shows the values of runs", done.stdout + done.stderr)
+        rows = self.rows()
+        self.assertEqual((rows["a"]["n"], rows["a"]["median"], rows["b"]["statistic"]), (2, 7, "mean"))
 
     def test_n_without_a_statistic_is_said(self):
         self.study("gpu,time_s,n\na,5,3\nb,6,3\n")
