@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -41,8 +42,11 @@ bool is_expanded(std::string_view text, std::size_t at) {
 }
 
 /// Whether a shell would do more with it than cut it into words: pipes, redirections, variables, patterns of files, an
-/// assignment in front.
+/// assignment in front, a word that only a shell knows.
 bool needs_shell(std::string_view text) {
+  static const std::set<std::string_view> kOfShell = {"time", "exec",   "command", "cd",  "source",
+                                                      ".",    "ulimit", "export",  "eval"};
+  if (kOfShell.count(text.substr(0, text.find_first_of(" \t"))) != 0) return true;
   const std::size_t name_end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
   if (name_end != std::string_view::npos && name_end > 0 && text[name_end] == '=') return true;
   char quote = 0;

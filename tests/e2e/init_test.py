@@ -56,6 +56,14 @@ class Init(StudyTest):
                 ("mpirun ./a.out -n 100", r"mpirun -n (\d+) ./a.out -n 100", "ranks", [1, 2]),
                 ("mpirun -n {{np}} ./a.out {{np}}", r"mpirun -n (\d+) ./a.out \1", "ranks", [1, 2]),
                 ("env X=1 mpirun -n4 ./a.out", r"mpirun -n (\d+) ./a.out", "ranks", [1, 4]),
+                ("taskset -c 0 mpirun -n 4 ./a.out", r"mpirun -n (\d+) ./a.out", "ranks", [1, 4]),
+                ("time mpirun -n 4 ./a.out", r"mpirun -n (\d+) ./a.out", "ranks", [1, 4]),
+                ("nice -n 5 env -u Y X=1 mpirun -n 4 ./a.out", r"mpirun -n (\d+) ./a.out", "ranks", [1, 4]),
+                ("timeout -k 5 10m stdbuf -oL mpirun -n 4 ./a.out", r"mpirun -n (\d+) ./a.out", "ranks", [1, 4]),
+                ("/usr/bin/env mpirun --mca btl self -n 4 ./a.out", r"mpirun --mca btl self -n (\d+) ./a.out", "ranks", [1, 4]),
+                ("mpirun --map-by ppr:4:node ./a.out", r"mpirun --map-by ppr:(\d+):node ./a.out", "ranks", [1, 4]),
+                ("mpirun --map-by=ppr:4:node:PE=2 ./a.out", r"mpirun --map-by=ppr:(\d+):node:PE=2 ./a.out", "ranks", [1, 4]),
+                ("mpirun -n 2 --map-by ppr:4:node ./a.out", r"mpirun -n (\d+) --map-by ppr:\1:node ./a.out", "ranks", [1, 2]),
                 ("srun ./a.out", r"srun -n (\d+) ./a.out", "ranks", [1, 2]),
                 ("srun -p gpu --ntasks=3 ./a.out", r"srun -p gpu --ntasks=(\d+) ./a.out", "ranks", [1, 3]),
                 ("cd bin && OMP_NUM_THREADS=1 torchrun --nproc_per_node=2 'my train.py' | tee log", r"--nproc_per_node=(\d+) my train.py", "gpus_per_node", [1, 2])):
@@ -81,6 +89,55 @@ class Init(StudyTest):
         self.assertIn("\n  nodes: [1, 2]\n  ranks_per_node: [4] ", text)
         self.assertIn("\n  nodes: [1, 2]\n  gpus_per_node: [2]\n", self.init("accelerate launch --num_machines 2 --num_processes=4 train.py"))
         self.assertIn('"torchrun", "--nnodes=1", "--nproc_per_node={{gpus_per_node}}"', self.init("torchrun --nnodes=1 --nproc_per_node=4 train.py"))
+
+    def test_what_no_axes_can_say_stays_as_it_is(self):
+        for command, why, axis, ranks in (
+                ("mpirun -np 4 ./a : -np 2 ./b", "several programs", "ranks_per_node: [6] ", 6),
+                ("mpirun -np 4 ./a : ./b", "several programs", "nodes: [1] ", 1),
+                ("mpirun -np 4 ./a : -np 2 ./b | tee log", "several programs", "ranks_per_node: [6] ", 6),
+                ("srun -n 1 ./a : -n 1 ./b", "several programs", "ranks_per_node: [2] ", 2),
+                ("srun --multi-prog m.conf", "a file names the programs", "nodes: [1] ", 1),
+                ("mpirun --map-by ppr:2:socket ./a", "per socket", "nodes: [1] ", 1)):
+            with self.subTest(command):
+                text = self.init(command)
+                self.assertRegex(text, rf"\nlaunch: once +# .*{why}.* stay as they are\n")
+                self.assertIn(f"\n  {axis}", text)
+                self.assertEqual([(size.get("ranks", 1), said.split(" NODE_RANK")[0]) for size, said in self.run_with_fakes()],
+                                 [(ranks, command.removesuffix(" | tee log"))])
+        for command, axes in (("srun -N 2 -n 3 ./a", "nodes: [2]\n"), ("mpirun -n 6 --map-by ppr:4:node ./a", "nodes: [2]\n"),
+                              ("srun -N 2 --ntasks-per-node=1 torchrun --nnodes 2 --nproc_per_node 4 t.py", "nodes: [2]\n  gpus_per_node: [4]\n"),
+                              ("srun -N 2 bash -c 'torchrun --nproc_per_node=4 t.py'", "nodes: [2]\n")):
+            text = self.init(command)
+            self.assertIn("1 configuration, ", self.hpcbench("check", "s.yaml").stdout)
+            self.assertIn(f"\nmatrix:                            # every combination of these is one configuration\n  {axes}", text)
+            self.assertNotIn("{{ranks}}", text)
+        self.assertIn("\n  nodes: [1, 2]\n  ranks_per_node: [4] ", self.init("mpirun -n 8 --map-by ppr:4:node ./a"))
+
+    def test_gpus_that_the_command_shows_to_itself(self):
+        self.write("train.py", "import os; print(os.environ['CUDA_VISIBLE_DEVICES'])\n")
+        for command, gpus, seen in (("CUDA_VISIBLE_DEVICES=0,1 python3 train.py", 2, "0,1"), ("env CUDA_VISIBLE_DEVICES=3 python3 train.py", 1, "3"),
+                                    ("CUDA_VISIBLE_DEVICES= python3 train.py", 0, ""), ("CUDA_VISIBLE_DEVICES='0,2,3' python3 train.py", 3, "0,2,3")):
+            self.init(command)
+            self.hpcbench("run", "s.yaml", "--repeats", "1")
+            run, = self.folder.glob("results/s/*/r01/a1/run.json")
+            if gpus:
+                self.assertEqual(json.loads(run.read_text())["gpus"], gpus, command)
+            else:
+                self.assertNotIn("gpu", self.hpcbench("report", "s.yaml").stdout)
+            self.assertEqual((run.parent / "stdout.log").read_text(), seen + "\n")
+        self.assertIn("\n  ranks_per_node: [1, 2] ", self.init("CUDA_VISIBLE_DEVICES=0,1 mpirun -n 2 ./a"))
+        self.assertIn("\n  gpus_per_node: [2] ", self.init("CUDA_VISIBLE_DEVICES=0,1 mpirun -n 2 ./a"))
+
+    def test_threads_have_the_baseline(self):
+        self.write("work.sh", "sleep 0.1\n")
+        text = self.init("sh work.sh {{n}} {{threads}}")
+        self.assertIn("\nbaseline: {threads: 1} ", text)
+        self.assertIn("scale_by: cores", text)
+        self.hpcbench("run", "s.yaml", "--repeats", "1")
+        rows = self.report("s.yaml")["rows"]
+        self.assertEqual([(row["axes"]["n"], row["axes"]["threads"]) for row in rows if row["is_baseline"]], [(1, 1), (2, 1)])
+        self.assertEqual([row["scale"] for row in rows], [row["axes"]["threads"] for row in rows])
+        self.assertIn("\nbaseline: {ranks_per_node: 1, threads: 1} ", self.init("mpirun -n 2 ./a {{threads}}"))
 
     @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed (Debian: openmpi-bin)")
     def test_a_real_mpirun(self):
@@ -122,8 +179,12 @@ class Init(StudyTest):
     def test_threads_are_asked_for(self):
         self.write("work.sh", 'echo "threads $OMP_NUM_THREADS"\n')
         for command, key in (("OMP_NUM_THREADS={{threads}} sh work.sh", '"{{threads}}"'), ("sh work.sh {{cores}}", '"{{cores}}"'),
-                             ("env OMP_NUM_THREADS=3 sh work.sh", "3")):
+                             ("env OMP_NUM_THREADS=3 sh work.sh", "3"), ("srun -c 4 ./a", "4"), ("srun -c4 -n 2 ./a", "4"),
+                             ("srun --cpus-per-task={{t}} ./a", '"{{t}}"'), ("mpirun --map-by slot:PE=2 -n 2 ./a", "2"),
+                             ("mpirun --cpus-per-rank 2 -n 2 ./a", "2")):
             self.assertIn(f"\nresources: {{time: 30m, cpus_per_task: {key}}} ", self.init(command))
+            if not command.endswith("sh") and "work.sh" not in command:
+                continue
             self.hpcbench("run", "s.yaml", "--repeats", "1")
             for run in self.folder.glob("results/s/*/r01/a1/run.json"):
                 size = json.loads(run.read_text())

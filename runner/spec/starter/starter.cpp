@@ -140,13 +140,22 @@ std::string command_part(const StarterCommand& command) {
   return text + "# parameters: {data: data/small}   # the same for all: {{data}}\n\n";
 }
 
+/// Sizes are counted in cores where threads vary.
+std::string report_of(const StarterCommand& command) {
+  const bool by_gpus = std::any_of(command.axes.begin(), command.axes.end(),
+                                   [](const StarterAxis& axis) { return axis.name == "gpus_per_node"; });
+  const bool by_cores =
+      !by_gpus && !command.threads.empty() && command.cpus_per_task.find(command.threads) != std::string::npos;
+  return fmt::format("report: {{metric: wall_s, time_unit: s{}}}\n", by_cores ? ", scale_by: cores" : "");
+}
+
 /// The first values of the axes that say how large a run is, and of `strategy`, which baselines do not share with other points;
 /// else of the first axis.
 std::string baseline_of(const StarterCommand& command) {
   std::vector<std::string> chosen;
   for (const StarterAxis& axis : command.axes) {
-    const bool is_size =
-        axis.name == "nodes" || axis.name == "gpus_per_node" || axis.name == "ranks_per_node" || axis.name == "strategy";
+    const bool is_size = axis.name == "nodes" || axis.name == "gpus_per_node" || axis.name == "ranks_per_node" ||
+                         axis.name == "strategy" || axis.name == command.threads;
     if (is_size && axis.values.size() > 1) chosen.push_back(fmt::format("{}: {}", axis.name, axis.values.front()));
   }
   if (chosen.empty()) chosen.push_back(fmt::format("{}: {}", command.axes.front().name, command.axes.front().values.front()));
@@ -184,7 +193,7 @@ std::string starter_experiment(const StarterOptions& options) {
     return filled_head(work, options.name) + command_part(command) + kSchedule +
            fmt::format("{:<34} # a run that takes longer is ended, and its outcome is timeout\n\n",
                        fmt::format("resources: {{time: 30m{}}}", cpus)) +
-           baseline_of(command) + "report: {metric: wall_s, time_unit: s}\n" + kMetrics + profile + "  quick: {repeats: 3}\n";
+           baseline_of(command) + report_of(command) + kMetrics + profile + "  quick: {repeats: 3}\n";
   }
   return filled_head(work, options.name) + kWorkers + kSchedule +
          "resources: {time: 1m}              # a run that takes longer is ended, and its outcome is timeout\n\n"
