@@ -237,6 +237,8 @@ WordOfUnit word_of_unit(std::string_view text) {
   return result;
 }
 
+bool is_unit_of_time(std::string_view unit) { return word_of_unit(trim(unit.substr(0, unit.find('/')))).is_time; }
+
 std::string other_spelling_of_unit(const std::string& unit) {
   std::vector<std::string> parts = split(unit, '/');
   std::vector<std::string> spellings = {""};

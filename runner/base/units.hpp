@@ -22,6 +22,9 @@ struct WordOfUnit {
 };
 WordOfUnit word_of_unit(std::string_view text);
 
+/// A time, or one of something: `ms`, `s/step`. Its values are never negative.
+bool is_unit_of_time(std::string_view unit);
+
 /// For an unknown unit that other letters make a known one: "`MB/s` or `Mbit/s`" for `mb/s`. Empty for all others.
 std::string other_spelling_of_unit(const std::string& unit);
 

@@ -125,6 +125,7 @@ ImportRequest request_of(const Study& study, const IngestOptions& options) {
           fmt::format("error: --value {}: `{}` is neither a number nor a time; write {}=4108.8 or '{}=63 min 48 s'", text,
                       value, name, name));
     }
+    if (is_negative_time(*given)) throw InputError(fmt::format("error: --value {}: a time is never negative", text));
     request.values.push_back(*given);
   }
   for (const std::string& text : options.facts) request.facts.insert(named_text(text, "--fact"));
@@ -180,6 +181,7 @@ int ingest_run(const IngestOptions& options) {
   }
   say(fmt::format("{} taken in, {} read again, {} there already{}", result.taken, result.again, result.known,
                   result.known > 0 && result.taken + result.again == 0 ? ": nothing has changed" : ""));
+  for (const std::string& run : result.known_runs) say(fmt::format("note: {}/{} holds it", study.experiment.name, run));
   if (files.empty() && result.again > 0) {
     say("note: this replaces what was given by hand for this point under the same names, and the rest stays; several runs of a "
         "point go into a table: import: [runs.csv]");

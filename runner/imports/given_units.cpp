@@ -33,7 +33,14 @@ class UnitCheck {
   /// Whether all values of the request have units that convert.
   bool convert(ImportRequest& request) {
     bool is_sound = true;
-    for (GivenValue& given : request.values) is_sound = convert(request.where, given) && is_sound;
+    for (GivenValue& given : request.values) {
+      is_sound = convert(request.where, given) && is_sound;
+      if (!is_negative_time(given)) continue;
+      plan_.problems.push_back(
+          printable(fmt::format("{}: error: {}={} is a negative time", request.where, given.metric, given.printed)) +
+          "\n  = correct it, or leave the value out");
+      is_sound = false;
+    }
     return is_sound;
   }
 
@@ -84,6 +91,10 @@ class UnitCheck {
 };
 
 }  // namespace
+
+bool is_negative_time(const GivenValue& given) {
+  return given.value < 0 && is_unit_of_time(given.unit.empty() ? unit_in_name(given.metric) : given.unit);
+}
 
 void convert_given_units(const Experiment& experiment, ImportPlan& plan) {
   UnitCheck check(experiment, plan);

@@ -59,7 +59,7 @@ std::vector<Metric> metrics_of(const Study& study, const ImportRequest& request)
 }
 
 std::string request_hash(const Study& study, const ImportRequest& request) {
-  constexpr int kReadingVersion = 2;  // another one reads all imports again
+  constexpr int kReadingVersion = 3;  // another one reads all imports again
   std::string text =
       fmt::format("{}\n{}\n{}\n", kReadingVersion, study.experiment.report_metric(), metrics_json(metrics_of(study, request)));
   for (const GivenValue& value : request.values)

@@ -270,7 +270,7 @@ ImportPlan plan_imports(const Study& study) {
       if (found.empty()) {
         plan.whole = false;
         plan.notes.push_back(fmt::format("{}: no file is {}", describe(import.place), glob));
-        plan.missing.push_back(plan.notes.back());
+        plan.missing.emplace_back(describe(import.place), glob);
       }
       for (const std::string& file : found) {
         const std::string path = std::filesystem::absolute(file).lexically_normal().string();

@@ -37,9 +37,9 @@ struct ImportRequest {
 struct ImportPlan {
   std::vector<ImportRequest> requests;
   std::vector<std::string> problems;  // `study.yaml:40:5: error: ...`
-  std::vector<std::string> notes;    // globs without files, lines of points that a profile left out, columns that nothing reads
-  std::vector<std::string> missing;  // those notes that name a file that does not exist
-  bool whole = true;                 // every file and every line is there: what else was imported earlier is asked for no more
+  std::vector<std::string> notes;  // globs without files, lines of points that a profile left out, columns that nothing reads
+  std::vector<std::pair<std::string, std::string>> missing;  // place and pattern of files that do not exist
+  bool whole = true;  // every file and every line is there: what else was imported earlier is asked for no more
 };
 ImportPlan plan_imports(const Study& study);
 
@@ -58,9 +58,12 @@ std::string why_not_one(const Plan& plan, const NamedTexts& values, const std::v
 /// Marks lines that are equal and have no id by the fact `equal_lines`, which names them.
 void merge_equal_runs(ImportPlan& plan);
 
-/// Values become values in the unit that `metrics` declares. Requests whose unit does not convert to that, or to the unit of an
-/// earlier request, are left out, with a problem.
+/// Values become values in the unit that `metrics` declares. Requests with a negative time, or whose unit does not convert to
+/// that, or to the unit of an earlier request, are left out, with a problem.
 void convert_given_units(const Experiment& experiment, ImportPlan& plan);
+
+/// By the unit that was given, else by the metric's name.
+bool is_negative_time(const GivenValue& given);
 
 /// The fact that lists the equal lines of a table: `runs.csv:2, runs.csv:5`.
 inline constexpr const char* kEqualLinesFact = "equal_lines";

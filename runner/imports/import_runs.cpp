@@ -1,6 +1,7 @@
 #include "imports/import_runs.hpp"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -69,6 +70,7 @@ class Importer {
       decide(requests);
       write();
     }
+    if (origin_ == ImportOrigin::experiment_file) find_gone();
     return std::move(result_);
   }
 
@@ -133,6 +135,7 @@ class Importer {
         fresh.push_back(std::move(task));
       } else if (!known->revoked && (known->imported.request == task.wanted || changed_for_now_)) {
         ++result_.known;
+        if (origin_ == ImportOrigin::command) result_.known_runs.push_back(fmt::format("{}/{}", id, to_string(known->key.run)));
       } else {
         next_attempt(*known, std::move(task));
       }
@@ -235,6 +238,22 @@ class Importer {
     for (const auto& [id, imports] : existing_) {
       for (const ExistingImport& import : imports) {
         if (may_withdraw(import)) stale_.push_back(import.key);
+      }
+    }
+  }
+
+  void find_gone() {
+    for (const auto& [id, imports] : existing_) {
+      if (!study_.plan.find(id)) continue;
+      for (const ExistingImport& known : imports) {
+        const bool counts = known.imported.by_file && !known.matched && !known.revoked &&
+                            std::find(stale_.begin(), stale_.end(), known.key) == stale_.end();
+        const std::vector<ImportedSource>& sources = known.imported.sources;
+        const auto lost = std::find_if(sources.begin(), sources.end(), [](const ImportedSource& source) {
+          std::error_code error;
+          return !fs::exists(source.path, error) && !error;
+        });
+        if (counts && lost != sources.end()) ++result_.gone[lost->path];
       }
     }
   }
@@ -369,6 +388,29 @@ ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& r
   return Importer(study, origin, withdraw).run(requests);
 }
 
+namespace {
+
+/// Values of files that were deleted or moved would be shown as if they could be checked. A copy of the results without its
+/// experiment file, and an archive, have no such files.
+void refuse_gone_files(Study& study, const ImportPlan& plan, const ImportResult& result) {
+  const bool is_copy = study.is_unpacked || study.experiment.path.starts_with(study.results_root + "/");
+  if (is_copy || plan.missing.empty() || result.gone.empty()) return;
+  for (const auto& [path, runs] : result.gone) {
+    const std::string file = fs::path(path).filename().string();
+    const auto named = std::find_if(plan.missing.begin(), plan.missing.end(), [&](const auto& missing) {
+      return ::fnmatch(fs::path(missing.second).filename().c_str(), file.c_str(), 0) == 0;
+    });
+    study.broken_imports.push_back(printable(fmt::format("{}: error: {} is gone, and {} imported from it still {}",
+                                                         (named == plan.missing.end() ? plan.missing.front() : *named).first,
+                                                         path, counted(runs, "run", "runs"), runs == 1 ? "counts" : "count")) +
+                                   "\n  = put the file back, or remove it from `import`, which withdraws its runs");
+    say(study.broken_imports.back());
+  }
+  study.missing_imports.clear();
+}
+
+}  // namespace
+
 void take_in_imports(Study& study) {
   const bool had_some = fs::exists(study.results + "/imports");
   if (study.experiment.imports.empty() && !had_some) return;
@@ -381,7 +423,7 @@ void take_in_imports(Study& study) {
   for (const std::string& note : plan.notes) {
     if (!study.is_unpacked) say("note: " + note);  // an archive has copies, not what they were copied from
   }
-  study.missing_imports = plan.missing;
+  for (const auto& [place, glob] : plan.missing) study.missing_imports.push_back(fmt::format("{}: no file is {}", place, glob));
   study.broken_imports = one_for_each_file(plan.problems);
   for (const std::string& problem : study.broken_imports) say(problem);
   const bool as_in_file = study.source.profile.empty() && study.source.settings.empty();
@@ -393,6 +435,7 @@ void take_in_imports(Study& study) {
       say(problem);
       study.broken_imports.push_back(problem);
     }
+    refuse_gone_files(study, plan, result);
     if (result.taken + result.again + result.revoked == 0) return;
     say(fmt::format("imports: {} taken in, {} read again, {} revoked, {} there already", result.taken, result.again,
                     result.revoked, result.known));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,10 @@ struct ImportResult {
   std::size_t revoked = 0;  // no longer asked for
   std::vector<std::string> problems;
   std::vector<std::string> notes;  // files that were named twice, or have the same contents
-  std::vector<std::string> paths;  // of what was taken in or read again, relative to results/EXPERIMENT
+  /// Files that no longer exist, although runs imported from them still count: how many runs by path.
+  std::map<std::string, int> gone;
+  std::vector<std::string> known_runs;  // CONFIG_ID/RUN of those that are there already; of imports by `ingest` only
+  std::vector<std::string> paths;       // of what was taken in or read again, relative to results/EXPERIMENT
 };
 
 /// Exit code of a command that printed the rest of a study with broken imports: the input is wrong.

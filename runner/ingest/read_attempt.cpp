@@ -59,6 +59,7 @@ class AttemptReader {
     if (!info_.is_continued()) take_samples();
     combine_segments(folder_, info_, finished_, record_);
     if (!info_.inject.empty()) record_.facts["inject"] = info_.inject;
+    drop_negative_times();
     if (!nan_.empty()) record_.facts[kNanFact] = join({nan_.begin(), nan_.end()}, ", ");
     compute_formulas(info_, record_, finished_.readable || is_import());
     decide();
@@ -343,6 +344,21 @@ class AttemptReader {
     if (named == imported_->facts.end()) return;
     for (const std::string& name : split(named->second, ','))
       note_nan(std::string(trim(name)), imported_->values.contains(std::string(trim(name))));
+  }
+
+  /// A negative time is a wrong number, not a fast run. Computed metrics may be differences, and stay.
+  void drop_negative_times() {
+    std::vector<std::string> negative;
+    for (const auto& [name, value] : record_.metrics) {
+      const auto unit = record_.units.find(name);
+      if (value < 0 && is_unit_of_time(unit == record_.units.end() ? unit_in_name(name) : unit->second))
+        negative.push_back(name);
+    }
+    for (const std::string& name : negative) {
+      warn(fmt::format("metric {}: {} at {} is a negative time", name, record_.metrics[name], record_.places[name]));
+      record_.metrics.erase(name);
+      record_.places.erase(name);
+    }
   }
 
   /// The last value of a metric is NaN or infinite. Unless `take` chose another one, the metric has no value.

@@ -12,7 +12,7 @@ namespace hpcbench {
 namespace {
 
 constexpr int kRulesDigits = 12;
-constexpr int kReaderVersion = 2;  // another one reads all attempts again
+constexpr int kReaderVersion = 3;  // another one reads all attempts again
 
 std::string metric_rule_json(const Metric& metric) {
   return fmt::format(R"({{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", json_quote(metric.name),

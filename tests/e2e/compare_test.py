@@ -235,6 +235,30 @@ class BrokenImports(StudyTest):
                 else:
                     self.assertIn("The gate cannot be decided: an import is broken.", output)
 
+    def test_a_broken_import_is_not_judged_by_its_old_values(self):
+        for name, level in (("old", 100), ("new", 200)):
+            self.write(f"{name}.yaml", IMPORTED.replace("NAME", name))
+            self.write(f"{name}.csv", "kernel,step_ms\n" + "".join(f"stencil,{level + i}\n" for i in range(8)))
+        rule = ("--fail-if", "slower > 50%")
+        self.assertIn("B / A is", self.hpcbench("compare", "old.yaml", "new.yaml", *rule, "--format", "github", code=1).stdout)
+        (self.folder / "new.csv").unlink()
+        for name, output in self.outputs(2, *rule):
+            self.assertNotIn("slower by more than", output, name)
+            self.assertNotIn("(fails)", output, name)
+            if name == "github":
+                self.assertIn("an import is broken, so values may be missing or old", output)
+
+    def test_lines_below_a_rule_are_bullets_below_it_in_markdown(self):
+        for name, level in (("old", 100), ("new", 200)):
+            self.write(f"{name}.yaml", IMPORTED.replace("NAME", name))
+            self.write(f"{name}.csv", "kernel,step_ms\n" + "".join(f"stencil,{level + i}\n" for i in range(8)))
+        shown = self.hpcbench("compare", "old.yaml", "new.yaml", "--fail-if", "slower > 50%", "--format", "markdown", code=1).stdout
+        self.assertRegex(shown, r"\n- --fail-if [^\n]*\n  - [^\n]*slower by more than 50 %")
+        (self.folder / "new.csv").unlink()
+        shown = self.hpcbench("compare", "old.yaml", "new.yaml", "--fail-if", "slower > 50%", "--format", "markdown", code=2).stdout
+        self.assertRegex(shown, r"\n- [^\n]*new\.csv is gone[^\n]*\n  - = put the file back")
+        self.assertNotIn("- \\n", shown)
+
     def test_no_results_and_too_few_runs(self):
         self.write("old.yaml", STUDY.replace("NAME", "old").replace("LEVEL", "20").replace("repeats: 6", "repeats: 2"))
         self.write("new.yaml", STUDY.replace("NAME", "new").replace("LEVEL", "20").replace("repeats: 6", "repeats: 2"))

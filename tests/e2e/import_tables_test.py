@@ -107,6 +107,41 @@ class Statistics(Tables):
         self.assertIn("`n` has no effect without `statistic`", self.hpcbench("report", "old.yaml").stderr)
 
 
+class NoValue(Tables):
+    def test_a_negative_time_is_an_error_at_its_line(self):
+        self.study("gpu,time_s,bw\na,-5,-1\nb,6,2\n")
+        told = self.hpcbench("check", "old.yaml", code=2).stderr
+        self.assertIn("t.csv:2: error: time_s=-5 s is a negative time\n  = correct it, or leave the value out", told)
+        self.assertEqual([row["n"] for row in json.loads(self.hpcbench("report", "old.yaml", "--format", "json", code=2).stdout)["rows"]], [0, 1])
+        self.study("gpu,bw,outcome\na,-1,succeeded\nb,2,succeeded\n")  # no time
+        self.assertEqual(self.rows("--metric", "bw")["a"]["median"], -1)
+        told = self.hpcbench("ingest", "--experiment", "old.yaml", "--run", "gpu=a", "--value", "time_s=-5", code=2).stderr
+        self.assertIn("error: --value time_s=-5: a time is never negative", told)
+
+    def test_a_negative_time_of_a_log_is_no_value(self):
+        self.write("old.yaml", STUDY.replace("([0-9.]+)'}", "(\\S+)'}").replace('[echo, "{{gpu}}"]', "[echo, t -3]") + "import: [{files: [x.log, y.log], each: true, run: {gpu: b}}]\n")
+        self.write("x.log", "t -4\n")
+        self.write("y.log", "t 7\n")
+        self.hpcbench("run", "old.yaml", "--only", "gpu=a", code=None)
+        done = self.hpcbench("report", "old.yaml")
+        self.assertEqual([row["n"] for row in self.rows().values()], [0, 1])
+        self.assertIn("time_s in none of 6 runs that succeeded: -3 at stdout.log:1 is a negative time", done.stdout)
+        self.assertIn("time_s missing in 1 of 2 runs that succeeded: -4 at x.log:1 is a negative time", done.stdout)
+
+    def test_an_imported_success_without_a_value_is_told(self):
+        self.study("gpu,time_s,outcome\na,5,succeeded\na,,succeeded\nb,6,\n")
+        self.assertIn("no-value: gpu=a: time_s missing in 1 of 2 runs that succeeded: the import of i02 gives none",
+                      self.hpcbench("report", "old.yaml").stdout)
+
+    def test_imports_are_not_adaptive(self):
+        self.study("gpu,time_s\na,5\nb,6\n", rest="repeats: 2\n")
+        self.hpcbench("report", "old.yaml")
+        self.study("gpu,time_s\na,5\na,5.5\nb,6\n", rest="repeats: 3\n")
+        self.assertEqual([row["n"] for row in self.rows().values()], [2, 1])
+        self.hpcbench("set-aside", "old/gpu=b/i01", "--why", "wrong")
+        self.assertNotIn("adaptive", self.hpcbench("report", "old.yaml").stdout)
+
+
 class Columns(Tables):
     def test_two_columns_of_one_metric_are_an_error_that_names_both(self):
         self.study("gpu,time_s,time_s [min]\na,5,3\n")

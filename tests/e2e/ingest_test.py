@@ -68,6 +68,7 @@ class Ingest(OldResults):
         before = {path: path.read_bytes() for path in self.folder.glob("results/old/*/i*/**/*") if path.is_file()}
         again = self.ingest("strategy=ddp, nodes=2", "b.log")
         self.assertIn("0 taken in, 0 read again, 1 there already: nothing has changed", again.stderr)
+        self.assertRegex(again.stderr, r"note: old/[0-9a-f]{16}/i01 holds it\n")
         self.assertEqual(before, {path: path.read_bytes() for path in self.folder.glob("results/old/*/i*/**/*") if path.is_file()})
         self.assertEqual(len(self.folders()), 2)
         report = self.hpcbench("report", "old.yaml", "--format", "json").stdout
@@ -283,8 +284,8 @@ class Import(OldResults):
         self.assertEqual(self.hpcbench("report", "old.yaml").stderr, "")
         folders = self.folders()
         shutil.rmtree(self.folder / "results/data")
-        self.assertEqual(self.rows().keys(), rows.keys())
-        self.assertEqual(self.rows()["baseline", 1]["median"], 100)
+        kept = json.loads(self.hpcbench("report", "old.yaml", "--format", "json", code=2).stdout)["rows"]
+        self.assertEqual([row["median"] for row in kept], [100, None, 25])
         self.assertEqual(self.folders(), folders)
 
     def test_import_follows_the_file(self):
@@ -349,6 +350,23 @@ class Import(OldResults):
         plotted = self.hpcbench("plot", "old.yaml", "--kind", "time", code=2)
         self.assertIn("runs.csv:3: error: no point has nodes=3", plotted.stderr)
         self.assertTrue((self.folder / "plots/time.svg").is_file(), "what can be read is drawn all the same")
+
+    def test_a_table_that_is_gone_is_told_and_its_runs_are_still_shown(self):
+        self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,2,50\n")
+        self.study("  - {table: runs.csv}\n  - {files: none/*.log, run: {strategy: ddp, nodes: 2}}\n")
+        self.hpcbench("report", "old.yaml")  # a file that never was is a note
+        (self.folder / "results/runs.csv").unlink()
+        done = self.hpcbench("report", "old.yaml", "--format", "json", code=2)
+        self.assertRegex(done.stderr, r"old\.yaml:\d+:\d+: error: \S+/results/runs\.csv is gone, and 2 runs imported from it still count\n"
+                                      r"  = put the file back, or remove it from `import`, which withdraws its runs")
+        self.assertEqual(sorted(row["median"] for row in json.loads(done.stdout)["rows"] if row["n"]), [50, 100])
+        self.assertIn("runs.csv is gone", self.hpcbench("plot", "old.yaml", "--kind", "time", code=2).stderr)
+        shutil.copytree(self.folder / "results", self.folder / "others")
+        compared = self.hpcbench("compare", "old.yaml", "--results", "results", "others", "--fail-if", "missing", "--format", "json", code=2)
+        self.assertIn("runs.csv is gone", "".join(json.loads(compared.stdout)["errors"]))
+        self.study("  - {files: none/*.log, run: {strategy: ddp, nodes: 2}}\n")
+        self.write("results/none/x.log", "train_s 3")
+        self.assertIn("1 read again, 1 revoked", self.hpcbench("report", "old.yaml").stderr)
 
     def test_a_file_full_of_errors_is_one_message(self):
         self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\n" + "ddp,3,50\n" * 200)

@@ -114,7 +114,7 @@ GateState gate_state(const Comparison& comparison);
 /// InputError where nothing matches, where axes do not tell rows apart, or where the metrics or their units differ.
 Comparison compare_tables(const Table& a, const Table& b, const ComparisonOptions& options);
 
-/// Adds errors of imports: no rule passes with incomplete values.
+/// Adds errors of imports: no rule is decided by values that are incomplete or old.
 void add_errors(Comparison& comparison, std::vector<std::string> errors);
 
 /// The result of each rule, with the rows that it does not pass, for people.

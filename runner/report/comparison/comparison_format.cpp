@@ -149,7 +149,9 @@ std::vector<std::string> comparison_remarks(const Comparison& comparison) {
   for (const SideDifference& difference : comparison.differences)
     lines.push_back(fmt::format("not the same: {}: {} in A, {} in B", difference.name, difference.a, difference.b));
   for (const std::string& note : comparison.notes) lines.push_back(note);
-  for (const std::string& error : comparison.errors) lines.push_back(error);
+  for (const std::string& error : comparison.errors) {
+    for (std::string& line : split(error, '\n')) lines.push_back(std::move(line));
+  }
   if (comparison.rules.empty()) add_left_out(lines, comparison);
   for (std::string& line : gate_lines(comparison)) lines.push_back(std::move(line));
   return lines;
@@ -195,7 +197,9 @@ std::string comparison_markdown(const Comparison& comparison) {
     out += "\n";
   }
   out += "\n";
-  for (const std::string& line : comparison_remarks(comparison)) out += "- " + escape_comparison(line) + "\n";
+  // Rows of a rule and advice are bullets below their line.
+  for (const std::string& line : comparison_remarks(comparison))
+    out += (line.starts_with(' ') ? "  - " : "- ") + escape_comparison(std::string(trim(line))) + "\n";
   return out;
 }
 

@@ -299,10 +299,11 @@ SideRuns runs_of_side(const Row* row, const Table& side) {
 void add_errors(Comparison& comparison, std::vector<std::string> errors) {
   comparison.errors = std::move(errors);
   if (comparison.errors.empty()) return;
+  for (ComparedRow& row : comparison.rows) row.fails = false;
   for (RuleResult& rule : comparison.rules) {
-    if (rule.state == GateState::passes) rule.state = GateState::undecided;
+    rule.state = GateState::undecided;
     for (RowFinding& row : rule.rows) {
-      if (row.state != GateState::passes) continue;
+      if (row.state == GateState::not_compared) continue;
       row.state = GateState::undecided;
       row.reason = "an import is broken, so values may be missing or old";
     }

@@ -36,6 +36,16 @@ int count_ended(const Sample& sample) {
   }));
 }
 
+/// Own runs that are set aside and have not been measured again.
+int count_left_out(const Sample& sample) {
+  std::set<RunName> names;
+  for (const RunValue& run : sample.row.set_aside) {
+    if (!run.run.is_imported()) names.insert(run.run);
+  }
+  for (const AttemptRecord* run : sample.runs) names.erase(run->key.run);
+  return static_cast<int>(names.size());
+}
+
 /// The fewest runs whose lowest and highest value hold the median so surely (docs/statistics.md): 1 - 2^(1-n).
 int fewest_for_interval(double confidence) {
   int n = 2;
@@ -86,6 +96,7 @@ std::string describe_changed_plan(const Sample& sample) {
   std::set<int> plans;  // numbers of repeats that the experiment asked for when runs of this row were intended
   const std::string* last = nullptr;
   for (const AttemptRecord* run : sample.runs) {
+    if (run->key.run.is_imported()) continue;  // `repeats` does not plan imports
     const auto fact = run->facts.find("planned_repeats");
     if (fact == run->facts.end() || (last != nullptr && *last == fact->second)) continue;
     last = &fact->second;
@@ -97,7 +108,8 @@ std::string describe_changed_plan(const Sample& sample) {
 }
 
 /// `score in none of 6 runs that succeeded: no match in stdout.log`: metrics whose reading warned and gave nothing.
-std::string describe_missed(const Sample& sample) {
+/// An imported run that succeeded also misses `metric` if its import gave none.
+std::string describe_missed(const Sample& sample, const std::string& metric) {
   std::map<std::string, std::pair<int, std::string>> missed;  // how often, and the first warning
   int succeeded = 0;
   for (const AttemptRecord* run : sample.runs) {
@@ -113,6 +125,10 @@ std::string describe_missed(const Sample& sample) {
       auto& [count, first] = missed[name];
       if (++count == 1) first = warning.substr(colon + 2);
     }
+    const bool gives_none = run->key.run.is_imported() && !run->metrics.contains(metric) && !is_nan_metric(*run, metric);
+    if (!gives_none || names.contains(metric)) continue;
+    auto& [count, first] = missed[metric];
+    if (++count == 1) first = fmt::format("the import of {} gives none", to_string(run->key.run));
   }
   std::vector<std::string> texts;
   for (const auto& [name, seen] : missed) {
@@ -255,7 +271,7 @@ void warn_adaptive(const WarningContext& context, Warnings& found) {
   Sightings unfinished(context);
   for (const Sample* sample : context.shown) {
     const auto label = [&] { return row_label(context.columns, sample->row); };
-    const int ended = count_ended(*sample) + sample->row.runs_left_out();
+    const int ended = count_ended(*sample) + count_left_out(*sample);
     if (const std::string seen = describe_changed_plan(*sample); !seen.empty()) {
       changed.add(sample->row, [&] { return fmt::format("{}: {}", label(), seen); });
     } else if (ended > 0 && ended < context.planned_repeats && !context.experiment.repeat_rule) {
@@ -300,7 +316,7 @@ void warn_undecided(const WarningContext& context, Warnings& found) {
 void warn_no_value(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
   for (const Sample* sample : context.shown) {
-    const std::string seen = describe_missed(*sample);
+    const std::string seen = describe_missed(*sample, context.metric.name);
     if (!seen.empty())
       rows.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
   }
