@@ -44,23 +44,25 @@ std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::fu
 }
 
 Executors::Executors(const std::vector<Study>& studies, int slots, std::function<void(const std::string&)> note)
-    : studies_(studies), slots_(slots), note_(std::move(note)) {}
+    : studies_(&studies), slots_(slots), note_(std::move(note)) {}
 
 Executor& Executors::here() {
+  if (one_ != nullptr) return *one_;
   if (!here_) here_ = make_local_executor(slots_);
   return *here_;
 }
 
 Executor& Executors::workshop() {
+  if (one_ != nullptr) return *one_;
   if (!workshop_) workshop_ = make_local_executor(1);
   return *workshop_;
 }
 
 Executor& Executors::of(const Study& study) {
-  if (study.experiment.executor != "slurm") return here();
+  if (one_ != nullptr || study.experiment.executor != "slurm") return here();
   if (!slurm_) {
     std::vector<const Study*> by_slurm;
-    for (const Study& each : studies_) {
+    for (const Study& each : *studies_) {
       if (each.experiment.executor == "slurm") by_slurm.push_back(&each);
     }
     slurm_ = make_slurm_executor(by_slurm, note_);
@@ -68,7 +70,13 @@ Executor& Executors::of(const Study& study) {
   return *slurm_;
 }
 
+int Executors::free_here() {
+  if (one_ != nullptr) return one_->free_slots();
+  return here_ ? here_->free_slots() : 0;
+}
+
 void Executors::wait(double seconds) {
+  if (one_ != nullptr) return one_->wait(seconds);
   bool waited = false;  // by one of them: the others only look
   const auto wait_for = [&](Executor& executor) {
     executor.wait(waited ? 0 : seconds);

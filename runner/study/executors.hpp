@@ -20,6 +20,8 @@ class Executors {
  public:
   /// `studies` must outlive it. `note` gets messages for the user.
   Executors(const std::vector<Study>& studies, int slots, std::function<void(const std::string&)> note);
+  /// One executor for all that the call starts; it must outlive this.
+  explicit Executors(Executor& one) : one_(&one) {}
 
   /// Of processes of this machine.
   Executor& here();
@@ -30,12 +32,13 @@ class Executors {
   /// Waits until something may have changed, at most `seconds`.
   void wait(double seconds);
   /// Slots of this machine that are free now.
-  int free_here() { return here_ ? here_->free_slots() : 0; }
+  int free_here();
 
  private:
-  const std::vector<Study>& studies_;
-  int slots_;
+  const std::vector<Study>* studies_ = nullptr;
+  int slots_ = 1;
   std::function<void(const std::string&)> note_;
+  Executor* one_ = nullptr;
   std::unique_ptr<Executor> here_, workshop_, slurm_;
 };
 

@@ -19,46 +19,15 @@
 
 namespace hpcbench {
 
-namespace {
-
-/// What a campaign of another process gets done, as the index shows it.
-class EndsOfOthers {
- public:
-  explicit EndsOfOthers(const Study& study) : study_(study) {}
-
-  void look(const Store& store, const std::vector<AttemptState>& runs, RemainingTime& remaining) {
-    std::vector<AttemptKey> ended;
-    for (const AttemptState& run : runs) {
-      if (is_outcome(run.state) && is_asked(study_, run.key)) ended.push_back(run.key);
-    }
-    if (!begun_) {
-      expect_runs(remaining, study_, store, runs, {});
-    } else {
-      std::vector<AttemptKey> fresh;
-      std::set_difference(ended.begin(), ended.end(), ended_.begin(), ended_.end(), std::back_inserter(fresh));
-      for (const AttemptKey& key : fresh) remaining.note_end(key.config_id, std::nullopt);
-    }
-    begun_ = true;
-    ended_ = std::move(ended);
-  }
-
- private:
-  const Study& study_;
-  bool begun_ = false;
-  std::vector<AttemptKey> ended_;  // sorted
-};
-
-}  // namespace
-
-bool is_asked(const Study& study, const AttemptKey& key) {
-  return key.run.is_repeat() && key.run.number <= study.selected().repeats && study.selected().find(key.config_id).has_value();
+bool is_asked(const Plan& plan, const AttemptKey& key) {
+  return key.run.is_repeat() && key.run.number <= plan.repeats && plan.find(key.config_id).has_value();
 }
 
-OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study& study) {
+OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Plan& plan) {
   OutcomeCounts counts;
-  counts.asked = static_cast<long long>(study.selected().configurations.size()) * study.selected().repeats;
+  counts.asked = static_cast<long long>(plan.configurations.size()) * plan.repeats;
   for (const AttemptState& run : runs) {
-    if (!is_asked(study, run.key)) continue;
+    if (!is_asked(plan, run.key)) continue;
     if (run.standing == Standing::set_aside) {
       --counts.asked;
       ++counts.set_aside;
@@ -70,14 +39,14 @@ OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Study&
   return counts;
 }
 
-std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Study& study,
+std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& states, const Plan& plan,
                                           const std::vector<State>& outcomes) {
   std::vector<AttemptKey> keys;
   if (outcomes.empty()) return keys;
   for (const AttemptState& run : counting_states(states)) {
     const bool wanted =
         run.standing == Standing::normal && std::find(outcomes.begin(), outcomes.end(), run.state) != outcomes.end();
-    if (wanted && is_asked(study, run.key)) keys.push_back(run.key);
+    if (wanted && is_asked(plan, run.key)) keys.push_back(run.key);
   }
   return keys;
 }
@@ -89,7 +58,7 @@ std::string why_none_to_retry(const std::vector<AttemptState>& states, const Stu
   long long left_out = 0;  // by --only
   for (const AttemptState& run : counting_states(states)) {
     if (run.standing != Standing::normal) continue;
-    const bool asked = is_asked(study, run.key);
+    const bool asked = is_asked(study.selected(), run.key);
     if (asked && is_wanted(run.state)) return "";
     if (asked && is_outcome(run.state)) ++counts[run.state];
     left_out += !asked && is_wanted(run.state) && run.key.run.is_repeat() && study.plan.find(run.key.config_id);
@@ -116,15 +85,15 @@ std::string why_none_to_retry(const std::vector<AttemptState>& states, const Stu
   return "nothing to run again: " + why;
 }
 
-void expect_runs(RemainingTime& remaining, const Study& study, const Store& store, const std::vector<AttemptState>& states,
-                 const std::vector<AttemptKey>& retried) {
+void expect_runs(RemainingTime& remaining, const Study& study, const Plan& plan, const Store& store,
+                 const std::vector<AttemptState>& states, const std::vector<AttemptKey>& retried) {
   std::unordered_map<std::string, long long> ended;
   for (const AttemptState& run : counting_states(states))
-    ended[run.key.config_id] += is_outcome(run.state) && is_asked(study, run.key);
+    ended[run.key.config_id] += is_outcome(run.state) && is_asked(plan, run.key);
   for (const AttemptKey& key : retried) --ended[key.config_id];
-  for (const Configuration& configuration : study.selected().configurations) {
+  for (const Configuration& configuration : plan.configurations) {
     const auto found = ended.find(configuration.id);
-    remaining.expect(configuration.id, study.selected().repeats - (found == ended.end() ? 0 : found->second));
+    remaining.expect(configuration.id, plan.repeats - (found == ended.end() ? 0 : found->second));
   }
   for (const auto& [id, mean_s] : store.mean_wall_times(study.experiment.name)) {
     if (study.plan.find(id)) remaining.know(id, mean_s);
@@ -132,26 +101,43 @@ void expect_runs(RemainingTime& remaining, const Study& study, const Store& stor
   remaining.begin();
 }
 
-Steps<std::optional<ExperimentLock>> own_or_follow(const Study& study) {
+std::optional<ExperimentLock> Following::try_lock() {
+  if (progress_) show();
   std::string owner;
-  std::optional<ExperimentLock> lock = ExperimentLock::try_acquire(study.results, &owner);
-  if (lock) co_return std::move(lock);
-  say(fmt::format("{} is run by {}; following it. Ctrl-C leaves it alone.", study.experiment.name, owner));
-  Progress progress(system_clock());
-  EndsOfOthers ends(study);
-  while (!lock && interrupted() == 0) {
-    co_await Pause::look;
-    lock = ExperimentLock::try_acquire(study.results, &owner);
-    if (const std::optional<Store> store = Store::open_readonly(study.database())) {
-      const std::vector<AttemptState> runs = counting_states(store->states(study.experiment.name));
-      ends.look(*store, runs, progress.remaining());
-      const OutcomeCounts counts = count_outcomes(runs, study);
-      if (!study.one_of_many) progress.show({counts.asked, counts.ended, counts.succeeded, 0});
-    }
+  std::optional<ExperimentLock> lock = ExperimentLock::try_acquire(study_.results, &owner);
+  if (lock) {
+    if (progress_) progress_->finish();
+  } else if (!progress_) {
+    say(fmt::format("{} is run by {}; following it. Ctrl-C leaves it alone.", study_.experiment.name, owner));
+    progress_.emplace(system_clock());
   }
-  progress.finish();
-  if (!lock) say("no longer following; it goes on");
-  co_return std::move(lock);
+  return lock;
+}
+
+void Following::show() {
+  const std::optional<Store> store = Store::open_readonly(study_.database());
+  if (!store) return;
+  const std::vector<AttemptState> runs = counting_states(store->states(study_.experiment.name));
+  note_ends(*store, runs);
+  const OutcomeCounts counts = count_outcomes(runs, study_.selected());
+  if (!study_.one_of_many) progress_->show(study_.experiment.name, {counts.asked, counts.ended, counts.succeeded, 0});
+}
+
+/// The runs that the other process has ended since the last look, as the index shows them.
+void Following::note_ends(const Store& store, const std::vector<AttemptState>& runs) {
+  std::vector<AttemptKey> ended;
+  for (const AttemptState& run : runs) {
+    if (is_outcome(run.state) && is_asked(study_.selected(), run.key)) ended.push_back(run.key);
+  }
+  if (!knows_ends_) {
+    expect_runs(progress_->remaining(), study_, study_.selected(), store, runs, {});
+  } else {
+    std::vector<AttemptKey> fresh;
+    std::set_difference(ended.begin(), ended.end(), ended_.begin(), ended_.end(), std::back_inserter(fresh));
+    for (const AttemptKey& key : fresh) progress_->remaining().note_end(key.config_id, std::nullopt);
+  }
+  knows_ends_ = true;
+  ended_ = std::move(ended);
 }
 
 }  // namespace hpcbench

@@ -28,8 +28,8 @@ namespace hpcbench {
 namespace {
 
 /// In the order in which they are made.
-std::vector<std::size_t> needed_by(const Study& study, const std::vector<std::size_t>& configurations) {
-  return instances_needed(keep_configurations(study.selected(), configurations));
+std::vector<std::size_t> needed_by(const Plan& plan, const std::vector<std::size_t>& configurations) {
+  return instances_needed(keep_configurations(plan, configurations));
 }
 
 void refuse_outdated(const Study& study, const PreparedInstance& instance, const std::vector<std::string>& changed) {
@@ -41,14 +41,14 @@ void refuse_outdated(const Study& study, const PreparedInstance& instance, const
 
 }  // namespace
 
-PreparationView::PreparationView(const Study& study) : study_(study) {
-  for (const PreparedInstance& instance : study.selected().prepared)
+PreparationView::PreparationView(const Study& study, const Plan& plan) : plan_(plan) {
+  for (const PreparedInstance& instance : plan.prepared)
     statuses_.push_back(preparation_status(study.results, instance, study.experiment.retries.lost));
 }
 
 std::optional<std::size_t> PreparationView::failed_among(const std::vector<std::size_t>& instances) const {
   for (const std::size_t i : instances) {
-    if (const auto deeper = failed_among(study_.selected().prepared[i].needs)) return deeper;
+    if (const auto deeper = failed_among(plan_.prepared[i].needs)) return deeper;
     if (statuses_[i].kind == PreparationStatus::Kind::failed) return i;
   }
   return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<std::size_t> PreparationView::failed_among(const std::vector<std::
 
 std::optional<std::size_t> PreparationView::unfinished_among(const std::vector<std::size_t>& instances) const {
   for (const std::size_t i : instances) {
-    if (const auto deeper = unfinished_among(study_.selected().prepared[i].needs)) return deeper;
+    if (const auto deeper = unfinished_among(plan_.prepared[i].needs)) return deeper;
     if (statuses_[i].kind == PreparationStatus::Kind::unfinished) return i;
   }
   return std::nullopt;
@@ -65,15 +65,14 @@ std::optional<std::size_t> PreparationView::unfinished_among(const std::vector<s
 std::string PreparationView::awaited(const Configuration& configuration) const {
   const std::optional<std::size_t> unfinished = unfinished_among(configuration.prepared);
   if (!unfinished) return "";
-  return fmt::format("{} is being made in {}", study_.selected().prepared[*unfinished].name, statuses_[*unfinished].folder);
+  return fmt::format("{} is being made in {}", plan_.prepared[*unfinished].name, statuses_[*unfinished].folder);
 }
 
 std::string PreparationView::obstacle(const Configuration& configuration) const {
   const std::optional<std::size_t> failed = failed_among(configuration.prepared);
   if (!failed) return "";
   const PreparationStatus& status = statuses_[*failed];
-  return fmt::format("{} failed ({}); its output is in {}", study_.selected().prepared[*failed].name, status.why,
-                     status.folder);
+  return fmt::format("{} failed ({}); its output is in {}", plan_.prepared[*failed].name, status.why, status.folder);
 }
 
 void require_preparation(const Study& study, const std::string& name) {
@@ -89,14 +88,15 @@ namespace {
 /// What the call finds made, before it makes anything. The inputs of each instance are read once.
 class FoundMade {
  public:
-  FoundMade(const Study& study, std::string call_folder) : study_(study), call_folder_(std::move(call_folder)), view_(study) {}
+  FoundMade(const Study& study, const Plan& plan, std::string call_folder)
+      : study_(study), plan_(plan), call_folder_(std::move(call_folder)), view_(study, plan) {}
 
   const PreparationStatus& status(std::size_t i) const { return view_.status(i); }
   /// The files of an instance that was made that are no longer those that it was made of.
   const std::vector<std::string>& outdated_inputs(std::size_t i) {
     const auto [found, first_asked] = outdated_.try_emplace(i);
     if (first_asked && view_.status(i).succeeded()) {
-      const Preparation& definition = study_.experiment.preparations[study_.selected().prepared[i].definition];
+      const Preparation& definition = study_.experiment.preparations[plan_.prepared[i].definition];
       found->second = changed_inputs(view_.status(i).inputs, input_files(definition, call_folder_));
     }
     return found->second;
@@ -104,6 +104,7 @@ class FoundMade {
 
  private:
   const Study& study_;
+  const Plan& plan_;
   std::string call_folder_;
   PreparationView view_;
   std::map<std::size_t, std::vector<std::string>> outdated_;
@@ -111,14 +112,14 @@ class FoundMade {
 
 /// The instances that these configurations need, and those of the preparation that is asked for again whose inputs have
 /// changed, also where no run waits for them: `run --repeats` has refused to begin any, and sends people here.
-std::vector<std::size_t> needed_or_outdated(const Study& study, const std::vector<std::size_t>& configurations,
+std::vector<std::size_t> needed_or_outdated(const Plan& plan, const std::vector<std::size_t>& configurations,
                                             const std::string& name, FoundMade& found) {
-  const std::vector<std::size_t> needed = needed_by(study, configurations);
+  const std::vector<std::size_t> needed = needed_by(plan, configurations);
   if (name.empty()) return needed;
   std::set<std::size_t> all(needed.begin(), needed.end());
-  const std::vector<std::size_t> of_plan = instances_needed(study.selected());
+  const std::vector<std::size_t> of_plan = instances_needed(plan);
   for (auto i = of_plan.rbegin(); i != of_plan.rend(); ++i) {  // each stands after those that it needs
-    const PreparedInstance& instance = study.selected().prepared[*i];
+    const PreparedInstance& instance = plan.prepared[*i];
     if (instance.name == name && !found.outdated_inputs(*i).empty()) all.insert(*i);
     if (all.contains(*i)) all.insert(instance.needs.begin(), instance.needs.end());
   }
@@ -126,9 +127,8 @@ std::vector<std::size_t> needed_or_outdated(const Study& study, const std::vecto
 }
 
 /// Which of the needed instances get another attempt although they have one that ended.
-std::vector<bool> asked_again(const Study& study, const std::vector<std::size_t>& needed, const std::string& name,
-                              FoundMade& found) {
-  const Plan& plan = study.selected();
+std::vector<bool> asked_again(const Study& study, const Plan& plan, const std::vector<std::size_t>& needed,
+                              const std::string& name, FoundMade& found) {
   std::vector<bool> again(plan.prepared.size(), false);
   for (const std::size_t i : needed) {
     const PreparedInstance& instance = plan.prepared[i];
@@ -142,119 +142,98 @@ std::vector<bool> asked_again(const Study& study, const std::vector<std::size_t>
   return again;
 }
 
-/// What makes the instances of a study: here, or by jobs, with the executors that the studies of the call share.
-class Workshop {
- public:
-  Workshop(const Study& study, RenderContext& context, Call& call)
-      : study_(study),
-        plan_(study.selected()),
-        tell_([&call](const std::string& text) { call.tell(text); }),
-        made_here_(study.experiment, plan_, context, call.executors.workshop(), tell_),
-        made_by_jobs_(study.experiment, plan_, context, call.executors.of(study), tell_),
-        state_(plan_.prepared.size(), State::open) {}
-
-  /// Looks at each of these once, in this order, and begins what can begin. True while something is left to do or to wait for.
-  bool look(const std::vector<std::size_t>& needed, std::vector<bool>& again) {
-    left_ = Left();
-    for (const std::size_t i : needed) {
-      if (state_[i] == State::open && needs_any(i, State::failed)) state_[i] = State::failed;
-      if (state_[i] != State::open) continue;
-      const bool by_job = has_own_job(study_.experiment, plan_, i);
-      if (can_begin(i)) {
-        Preparer& maker = by_job ? made_by_jobs_ : made_here_;
-        bool once_more = again[i];
-        const std::optional<PreparationStatus> status = maker.advance(i, once_more);
-        again[i] = once_more;
-        if (status) note_end(i, *status);
-        if (status) continue;
-        left_.to_submit = left_.to_submit || !by_job || !maker.is_submitted(i);
-      }
-      (by_job ? left_.by_jobs : left_.here) = true;
-    }
-    return left_.by_jobs || left_.here;
-  }
-  /// Whether something is left to be made on this machine, now or later.
-  bool any_here() const { return left_.here; }
-  /// Whether all that can be made now is made, or is made by jobs that need us no more.
-  bool all_submitted() const { return !left_.to_submit; }
-  /// Leaves it to jobs that go on, and to the next call.
-  void leave() {
-    made_by_jobs_.revoke_unsubmitted();
-    if (made_here_.end()) tell_("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");
-  }
-  /// What of these is left to jobs that go on without us.
-  void say_detached(const std::vector<std::size_t>& needed) const {
-    const auto goes_on = [&](const std::size_t i) { return state_[i] == State::open && made_by_jobs_.is_submitted(i); };
-    const long long count = std::count_if(needed.begin(), needed.end(), goes_on);
-    if (count == 0) return;
-    tell_(
-        fmt::format("detached: {} without this call; what needs {} is not submitted before that. `hpcbench run` carries on, "
-                    "`hpcbench cancel` ends {}",
-                    counted(count, "preparation is made", "preparations are made"), count == 1 ? "it" : "them",
-                    count == 1 ? "it" : "them"));
-  }
-
- private:
-  enum class State { open, made, failed };
-  struct Left {
-    bool here = false;
-    bool by_jobs = false;
-    bool to_submit = false;  // of what can be made now
-  };
-
-  bool needs_any(std::size_t i, State state) const {
-    const std::vector<std::size_t>& needs = plan_.prepared[i].needs;
-    return std::any_of(needs.begin(), needs.end(), [&](const std::size_t other) { return state_[other] == state; });
-  }
-  bool can_begin(std::size_t i) const { return !needs_any(i, State::open) && !needs_any(i, State::failed); }
-  void note_end(std::size_t i, const PreparationStatus& status) {
-    state_[i] = status.succeeded() ? State::made : State::failed;
-    if (status.succeeded()) return;
-    tell_(fmt::format("prepare: {} failed: {}; its output is in {}", plan_.prepared[i].name, status.why, status.folder));
-  }
-
-  const Study& study_;
-  const Plan& plan_;
-  std::function<void(const std::string&)> tell_;
-  Preparer made_here_, made_by_jobs_;
-  std::vector<State> state_;  // by instance
-  Left left_;                 // after the last look
-};
-
 }  // namespace
 
-Steps<bool> make_preparations(const Study& study, const std::vector<std::size_t>& configurations, PreparationOptions options,
-                              RenderContext& context, Call& call) {
-  FoundMade found(study, context.call_folder);
-  const std::vector<std::size_t> needed = needed_or_outdated(study, configurations, options.again, found);
-  std::vector<bool> again = asked_again(study, needed, options.again, found);
-  if (needed.empty()) co_return true;
-  Workshop workshop(study, context, call);
-  std::optional<Listed> making_here;
-  while (workshop.look(needed, again)) {
-    if (interrupted() != 0) {
-      workshop.leave();
-      workshop.say_detached(needed);
-      co_return false;
-    }
-    if (options.detach && workshop.all_submitted()) {
-      workshop.say_detached(needed);
-      co_return true;
-    }
-    if (!workshop.any_here()) {
-      making_here.reset();
-    } else if (!making_here) {
-      making_here.emplace(call.making_here, study.experiment.name);
-    }
-    co_await Pause::look;
-  }
-  co_return true;
+Preparing::Preparing(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations,
+                     const std::string& again, bool detach, RenderContext& context, Call& call)
+    : study_(study),
+      plan_(plan),
+      detach_(detach),
+      call_(call),
+      made_here_(study.experiment, plan, context, call.executors.workshop(),
+                 [&call](const std::string& text) { call.progress.print(text); }),
+      made_by_jobs_(study.experiment, plan, context, call.executors.of(study),
+                    [&call](const std::string& text) { call.progress.print(text); }),
+      state_(plan.prepared.size(), State::open) {
+  FoundMade found(study, plan, context.call_folder);
+  needed_ = needed_or_outdated(plan, configurations, again, found);
+  again_ = asked_again(study, plan, needed_, again, found);
 }
 
-RunnablePart find_runnable(const Study& study, const std::vector<std::size_t>& configurations, const RenderContext& context) {
-  const Plan& plan = study.selected();
+Preparing::Step Preparing::step() {
+  const Left left = look();
+  if (!left.here && !left.by_jobs) return Step::done;
+  if (interrupted() != 0) {
+    leave();
+    say_detached();
+    return Step::interrupted;
+  }
+  if (detach_ && !left.to_submit) {
+    say_detached();
+    return Step::done;
+  }
+  if (!left.here) {
+    making_here_.reset();
+  } else if (!making_here_) {
+    making_here_.emplace(call_.making_here, study_.experiment.name);
+  }
+  return Step::waits;
+}
+
+/// Looks at each instance once, in their order, and begins what can begin. Returns what is left to do or to wait for.
+Preparing::Left Preparing::look() {
+  Left left;
+  for (const std::size_t i : needed_) {
+    if (state_[i] == State::open && needs_any(i, State::failed)) state_[i] = State::failed;
+    if (state_[i] != State::open) continue;
+    const bool by_job = has_own_job(study_.experiment, plan_, i);
+    if (!needs_any(i, State::open)) {
+      Preparer& maker = by_job ? made_by_jobs_ : made_here_;
+      bool once_more = again_[i];
+      const std::optional<PreparationStatus> status = maker.advance(i, once_more);
+      again_[i] = once_more;
+      if (status) note_end(i, *status);
+      if (status) continue;
+      left.to_submit = left.to_submit || !by_job || !maker.is_submitted(i);
+    }
+    (by_job ? left.by_jobs : left.here) = true;
+  }
+  return left;
+}
+
+bool Preparing::needs_any(std::size_t i, State state) const {
+  const std::vector<std::size_t>& needs = plan_.prepared[i].needs;
+  return std::any_of(needs.begin(), needs.end(), [&](const std::size_t other) { return state_[other] == state; });
+}
+
+void Preparing::note_end(std::size_t i, const PreparationStatus& status) {
+  state_[i] = status.succeeded() ? State::made : State::failed;
+  if (status.succeeded()) return;
+  call_.progress.print(
+      fmt::format("prepare: {} failed: {}; its output is in {}", plan_.prepared[i].name, status.why, status.folder));
+}
+
+/// Leaves the rest to jobs that continue, and to the next call.
+void Preparing::leave() {
+  made_by_jobs_.revoke_unsubmitted();
+  if (made_here_.end()) call_.progress.print("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");
+}
+
+/// How many instances jobs make without this call.
+void Preparing::say_detached() const {
+  const auto goes_on = [&](const std::size_t i) { return state_[i] == State::open && made_by_jobs_.is_submitted(i); };
+  const long long count = std::count_if(needed_.begin(), needed_.end(), goes_on);
+  if (count == 0) return;
+  call_.progress.print(fmt::format(
+      "detached: {} without this call; what needs {} is not submitted before that. `hpcbench run` carries on, "
+      "`hpcbench cancel` ends {}",
+      counted(count, "preparation is made", "preparations are made"), count == 1 ? "it" : "them", count == 1 ? "it" : "them"));
+}
+
+RunnablePart find_runnable(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations,
+                           const RenderContext& context) {
   if (plan.prepared.empty()) return {plan, false};
-  const PreparationView view(study);
+  const PreparationView view(study, plan);
   std::vector<bool> left_out(plan.configurations.size(), false);
   bool awaits = false;
   for (const std::size_t i : configurations) {
@@ -272,14 +251,14 @@ RunnablePart find_runnable(const Study& study, const std::vector<std::size_t>& c
   return {keep_configurations(plan, kept), awaits};
 }
 
-bool any_failed_preparation(const Study& study) {
-  const PreparationView view(study);
-  const std::vector<Configuration>& all = study.selected().configurations;
+bool any_failed_preparation(const Study& study, const Plan& plan) {
+  const PreparationView view(study, plan);
+  const std::vector<Configuration>& all = plan.configurations;
   return std::any_of(all.begin(), all.end(), [&](const Configuration& each) { return !view.obstacle(each).empty(); });
 }
 
 std::vector<std::size_t> unfinished_preparations(const Study& study) {
-  const PreparationView view(study);
+  const PreparationView view(study, study.selected());
   std::vector<std::size_t> unfinished;
   for (std::size_t i = 0; i < study.selected().prepared.size(); ++i) {
     if (view.status(i).kind == PreparationStatus::Kind::unfinished) unfinished.push_back(i);
@@ -288,7 +267,7 @@ std::vector<std::size_t> unfinished_preparations(const Study& study) {
 }
 
 bool end_preparations(const Study& study) {
-  const PreparationView view(study);
+  const PreparationView view(study, study.selected());
   std::vector<std::string> here;
   std::vector<std::string> by_jobs;
   for (const std::size_t i : unfinished_preparations(study))
@@ -307,7 +286,7 @@ bool end_preparations(const Study& study) {
 
 std::vector<std::string> not_begun_lines(const Study& study, const std::vector<AttemptState>& runs) {
   if (study.selected().prepared.empty()) return {};
-  const PreparationView view(study);
+  const PreparationView view(study, study.selected());
   const int repeats = study.selected().repeats;
   std::unordered_map<std::string, long long> begun;
   for (const AttemptState& run : runs) begun[run.key.config_id] += run.key.run.is_repeat() && run.key.run.number <= repeats;
@@ -326,7 +305,7 @@ std::vector<std::string> not_begun_lines(const Study& study, const std::vector<A
 }
 
 void find_made_preparations(const Study& study, RenderContext& context) {
-  const PreparationView view(study);
+  const PreparationView view(study, study.selected());
   for (std::size_t i = 0; i < study.selected().prepared.size(); ++i) {
     const PreparationStatus& status = view.status(i);
     if (status.succeeded())
@@ -334,20 +313,20 @@ void find_made_preparations(const Study& study, RenderContext& context) {
   }
 }
 
-std::string list_preparations(const Study& study, const std::vector<std::size_t>& configurations) {
-  FoundMade found(study, std::filesystem::current_path().string());
+std::string list_preparations(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations) {
+  FoundMade found(study, plan, std::filesystem::current_path().string());
   std::string lines;
-  for (const std::size_t i : needed_by(study, configurations)) {
-    const PreparedInstance& instance = study.selected().prepared[i];
+  for (const std::size_t i : needed_by(plan, configurations)) {
+    const PreparedInstance& instance = plan.prepared[i];
     const PreparationStatus& status = found.status(i);
     if (status.kind == PreparationStatus::Kind::failed) {
       lines += fmt::format("prepare {}: failed ({}); `{} --prepare {}` tries it again\n", instance.folder(), status.why,
                            study.command("retry"), instance.name);
     } else if (!status.succeeded()) {
       lines += fmt::format("prepare {}: {}\n", instance.folder(),
-                           status.kind != PreparationStatus::Kind::open         ? "would be taken up"
-                           : has_own_job(study.experiment, study.selected(), i) ? "would be made by a job"
-                                                                                : "would be made");
+                           status.kind != PreparationStatus::Kind::open ? "would be taken up"
+                           : has_own_job(study.experiment, plan, i)     ? "would be made by a job"
+                                                                        : "would be made");
     }
     const std::vector<std::string>& changed = found.outdated_inputs(i);
     if (!changed.empty()) refuse_outdated(study, instance, changed);

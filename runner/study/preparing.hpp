@@ -6,7 +6,7 @@
 
 #include "render/attempt.hpp"
 #include "store/store.hpp"
-#include "study/steps.hpp"
+#include "study/call.hpp"
 #include "study/study.hpp"
 #include "submit/preparations.hpp"
 
@@ -15,8 +15,8 @@ namespace hpcbench {
 /// Where the preparations of a study stand, and what that means for its runs.
 class PreparationView {
  public:
-  /// Reads the folders of all instances.
-  explicit PreparationView(const Study& study);
+  /// Reads the folders of all instances of the plan.
+  PreparationView(const Study& study, const Plan& plan);
 
   /// Why runs of a configuration cannot begin: `build failed (exit code 2); its output is in FOLDER`. Empty where no
   /// preparation that failed keeps them from it.
@@ -30,33 +30,60 @@ class PreparationView {
   std::optional<std::size_t> failed_among(const std::vector<std::size_t>& instances) const;
   std::optional<std::size_t> unfinished_among(const std::vector<std::size_t>& instances) const;
 
-  const Study& study_;
+  const Plan& plan_;
   std::vector<PreparationStatus> statuses_;  // by instance
 };
 
-/// What `run` and `retry` do about preparations before they start runs.
-struct PreparationOptions {
-  std::string again;    // name of a preparation that gets new attempts; empty: none
-  bool detach = false;  // returns once what has a job of its own is submitted
+/// Makes the preparations that the runs of some configurations need, and notes them in the context: on this machine one after
+/// the other, of all studies of the call; by jobs of their own as many at once as Slurm lets.
+class Preparing {
+ public:
+  /// `configurations`: indices into `plan`. `again`: name of a preparation that gets new attempts; empty: none. `detach`: it is
+  /// done once all that has a job of its own is submitted. UnavailableError if files changed that something was made of.
+  Preparing(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations, const std::string& again,
+            bool detach, RenderContext& context, Call& call);
+  Preparing(const Preparing&) = delete;
+  Preparing& operator=(const Preparing&) = delete;
+
+  enum class Step { done, waits, interrupted };
+  /// Settles what has ended, and begins what can begin.
+  Step step();
+
+ private:
+  enum class State { open, made, failed };
+  struct Left {
+    bool here = false;
+    bool by_jobs = false;
+    bool to_submit = false;  // of what can be made now
+  };
+
+  Left look();
+  bool needs_any(std::size_t i, State state) const;
+  void note_end(std::size_t i, const PreparationStatus& status);
+  void leave();
+  void say_detached() const;
+
+  const Study& study_;
+  const Plan& plan_;
+  bool detach_;
+  Call& call_;
+  Preparer made_here_, made_by_jobs_;
+  std::vector<std::size_t> needed_;  // instances, in the order in which they are made
+  std::vector<bool> again_;          // by instance: it gets another attempt
+  std::vector<State> state_;         // by instance
+  std::optional<Listed> making_here_;
 };
 
-struct Call;
-
-/// Makes what the runs of some configurations (indices into study.selected()) need, and tells the context: on this machine one
-/// after the other, of all studies of the call, by jobs of their own as many at once as Slurm lets. False if it was
-/// interrupted. UnavailableError if files changed that something was made of.
-Steps<bool> make_preparations(const Study& study, const std::vector<std::size_t>& configurations, PreparationOptions options,
-                              RenderContext& context, Call& call);
-
-/// Of the plan what can run then: all but those of these configurations for which something is not made, as the context knows.
-/// What was made since, by a job that nobody waits for, is the next call's.
+/// The part of the plan that can run then: all but those of these configurations for which something is not made, as the
+/// context knows. A preparation that a job makes later is for the next call.
 struct RunnablePart {
   Plan plan;
   bool awaits = false;  // some are left out of which no preparation failed
 };
-RunnablePart find_runnable(const Study& study, const std::vector<std::size_t>& configurations, const RenderContext& context);
+RunnablePart find_runnable(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations,
+                           const RenderContext& context);
 /// Whether a preparation that failed keeps a configuration from running.
-bool any_failed_preparation(const Study& study);
+bool any_failed_preparation(const Study& study, const Plan& plan);
 
 /// Asks all attempts of preparations that run or wait to end. Says what became of those, if there are any; false if some were
 /// not seen to end.
@@ -67,8 +94,8 @@ std::vector<std::size_t> unfinished_preparations(const Study& study);
 /// What of that is made already, for those who only render.
 void find_made_preparations(const Study& study, RenderContext& context);
 
-/// A line for each instance that `run` would make now.
-std::string list_preparations(const Study& study, const std::vector<std::size_t>& configurations);
+/// A line for each instance that `run` would make now for these configurations of the plan.
+std::string list_preparations(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations);
 
 /// `4 runs not begun: build failed ...` for each preparation that keeps runs from it; `runs` are counting_states.
 std::vector<std::string> not_begun_lines(const Study& study, const std::vector<AttemptState>& runs);

@@ -16,40 +16,59 @@ constexpr double kRedrawInterval = 0.1;  // seconds between redraws where somebo
 
 }  // namespace
 
-Progress::Progress(Clock& clock, std::optional<int> slots)
-    : clock_(clock), in_place_(stderr_is_terminal()), start_s_(clock.monotonic_s()), remaining_(clock, slots) {}
+Progress::Progress(Clock& clock, std::optional<int> slots, std::size_t studies)
+    : clock_(clock), slots_(slots), studies_(studies), in_place_(stderr_is_terminal()), start_s_(clock.monotonic_s()) {
+  remaining_.emplace(clock, slots);
+}
 
 Progress::~Progress() { finish(); }
 
-void Progress::begin_round(const std::string& name, const DispatchCounts& before) {
+void Progress::begin_round(const std::string& study, const std::string& name, const DispatchCounts& before) {
+  count(study, before);
+  if (studies_ > 1) return;
+  start_s_ = clock_.monotonic_s();
+  last_s_ = -1e9;
+  remaining_.emplace(clock_, slots_);
   round_ = name;
-  before_round_ = before;
+  before_round_ = name.empty() ? DispatchCounts() : before;
+}
+
+DispatchCounts Progress::all_counts() const {
+  DispatchCounts all;
+  for (const auto& [name, each] : counts_) {
+    all.total += each.total;
+    all.done += each.done;
+    all.succeeded += each.succeeded;
+    all.running += each.running;
+  }
+  all.total -= before_round_.done;
+  all.done -= before_round_.done;
+  all.succeeded -= before_round_.succeeded;
+  return all;
 }
 
 std::string Progress::text(const DispatchCounts& counts, const std::string& waiting) {
   const double elapsed_s = clock_.monotonic_s() - start_s_;
   const long long failed = counts.done - counts.succeeded;
   std::string running;  // of several studies: which
-  for (const auto& [name, of_study] : studies_) {
-    if (of_study.running > 0) running += (running.empty() ? "" : ", ") + name;
+  for (const auto& [name, of_study] : counts_) {
+    if (studies_ > 1 && of_study.running > 0) running += (running.empty() ? "" : ", ") + name;
   }
   std::string line = round_.empty() ? "" : round_ + ": ";
-  if (!studies_.empty()) line = counted(static_cast<long long>(studies_.size()), "study: ", "studies: ");
+  if (studies_ > 1) line = fmt::format("{} studies: ", studies_);
   line += fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
                       waiting.empty() ? "running" : "submitted, " + waiting);
   if (!running.empty()) line += fmt::format(" ({})", running);
   if (failed > 0) line += fmt::format(", {} not succeeded", failed);
   line += ", elapsed " + human_duration(elapsed_s);
-  const std::string left = remaining_.text(counts.total - counts.done);
+  const std::string left = remaining_->text(counts.total - counts.done);
   return left.empty() ? line : line + ", " + left;
 }
 
-void Progress::show(const DispatchCounts& all, const std::string& waiting) {
+void Progress::show(const std::string& study, const DispatchCounts& of_study, const std::string& waiting) {
+  count(study, of_study);
   if (is_quiet()) return;
-  DispatchCounts counts = all;
-  counts.total -= before_round_.done;
-  counts.done -= before_round_.done;
-  counts.succeeded -= before_round_.succeeded;
+  const DispatchCounts counts = all_counts();
   const double now_s = clock_.monotonic_s();
   if (now_s - last_s_ < (in_place_ ? kRedrawInterval : kLineInterval)) return;
   last_s_ = now_s;
@@ -65,18 +84,6 @@ void Progress::show(const DispatchCounts& all, const std::string& waiting) {
   } else {
     fmt::print(stderr, "{}\n", line);
   }
-}
-
-void Progress::show_of(const std::string& study, const DispatchCounts& counts, const std::string& waiting) {
-  count_of(study, counts);
-  DispatchCounts all;
-  for (const auto& [name, each] : studies_) {
-    all.total += each.total;
-    all.done += each.done;
-    all.succeeded += each.succeeded;
-    all.running += each.running;
-  }
-  show(all, waiting);
 }
 
 void Progress::print(const std::string& line) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,22 +14,22 @@ namespace hpcbench {
 /// Shows how a campaign goes: one line in place on a terminal; lines otherwise, at most one in `kLineInterval` seconds.
 class Progress {
  public:
-  /// `slots`: local jobs at once; absent where a scheduler decides.
-  explicit Progress(Clock& clock, std::optional<int> slots = std::nullopt);
+  /// `slots`: local jobs at once; absent where a scheduler decides. `studies`: whose campaign it is.
+  explicit Progress(Clock& clock, std::optional<int> slots = std::nullopt, std::size_t studies = 1);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `waiting`: what jobs wait for; empty: nothing to say.
-  void show(const DispatchCounts& counts, const std::string& waiting = {});
-  /// Of one of several studies: the line counts all of them, and names those that run.
-  void show_of(const std::string& study, const DispatchCounts& counts, const std::string& waiting = {});
-  /// From here on, of one round alone: `block 3: 0/2 done`. What had ended before it is not counted.
-  void begin_round(const std::string& name, const DispatchCounts& before);
-  /// Its counts alone.
-  void count_of(const std::string& study, const DispatchCounts& counts) { studies_[study] = counts; }
+  /// `waiting`: what jobs wait for; empty: nothing to say. Where there are several studies, the line counts all of them, and
+  /// names those that run.
+  void show(const std::string& study, const DispatchCounts& counts, const std::string& waiting = {});
+  /// Its counts, for the lines of the others.
+  void count(const std::string& study, const DispatchCounts& counts) { counts_[study] = counts; }
+  /// A round of the study begins. The line of a single study then counts from here: `block 3: 0/2 done`, where it has a name
+  /// only runs that had not ended before.
+  void begin_round(const std::string& study, const std::string& name, const DispatchCounts& before);
   /// What is known of the time that is still to go.
-  RemainingTime& remaining() { return remaining_; }
+  RemainingTime& remaining() { return *remaining_; }
   /// A line of its own above the progress line.
   void print(const std::string& line);
   /// Ends the line in place.
@@ -36,13 +37,16 @@ class Progress {
 
  private:
   std::string text(const DispatchCounts& counts, const std::string& waiting);
+  DispatchCounts all_counts() const;
 
   Clock& clock_;
+  std::optional<int> slots_;
+  std::size_t studies_;
   bool in_place_;
   double start_s_;
   double last_s_ = -1e9;
-  RemainingTime remaining_;
-  std::map<std::string, DispatchCounts> studies_;  // of several
+  std::optional<RemainingTime> remaining_;
+  std::map<std::string, DispatchCounts> counts_;  // by study
   std::string round_;
   DispatchCounts before_round_;
   std::string shown_;

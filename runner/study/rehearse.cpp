@@ -37,17 +37,16 @@ std::unordered_map<std::string, State> states_by_run(const Study& study, const S
 }
 
 /// The runs that ended so that `retries` gives them another attempt, by `CONFIG_ID/r01`.
-std::unordered_set<std::string> tried_again(const Study& study, const std::vector<AttemptState>& attempts) {
+std::unordered_set<std::string> tried_again(const Study& study, const Plan& plan, const std::vector<AttemptState>& attempts) {
   std::unordered_set<std::string> names;
-  for (const AttemptKey& key : attempts_to_follow(study.experiment, study.selected(), study.results, attempts))
+  for (const AttemptKey& key : attempts_to_follow(study.experiment, plan, study.results, attempts))
     names.insert(key.config_id + "/" + to_string(key.run));
   return names;
 }
 
 /// Of a study in rounds what the next one starts, within what the studies before it leave of the call's budget; says what
 /// decides, and where it ends.
-std::optional<Study> next_part(const Study& study, const Store& store, const RunOptions& options, CallBudget& budget) {
-  const RoundsView view = look_at_rounds(study, store);
+std::optional<Plan> next_round_of(const Study& study, const RoundsView& view, const RunOptions& options, CallBudget& budget) {
   for (const std::string& line : rounds_lines(study, view)) say(line);
   std::optional<double> of_call;
   if (options.at_most_hours) of_call = *options.at_most_hours - budget.of_others(study.experiment.name);
@@ -59,16 +58,14 @@ std::optional<Study> next_part(const Study& study, const Store& store, const Run
   }
   if (!next.round) return std::nullopt;
   budget.commit(study.experiment.name, 0, next.round->expected_hours);
-  Study part = study;
-  part.narrowed = std::move(next.round->plan);
-  return part;
+  return std::move(next.round->plan);
 }
 
-int rehearse_part(const Study& study, const IndexView& index, const RunOptions& options) {
+int rehearse_round(const Study& study, const Plan& plan, const PlanDiff& diff, const IndexView& index,
+                   const RunOptions& options) {
   const auto& [store, attempts] = index;
   const std::unordered_map<std::string, State> states = states_by_run(study, store);
-  const std::unordered_set<std::string> again = tried_again(study, attempts);
-  const Plan& plan = study.selected();
+  const std::unordered_set<std::string> again = tried_again(study, plan, attempts);
   std::vector<std::size_t> open;
   long long to_start = 0;
   long long going_on = 0;
@@ -91,7 +88,7 @@ int rehearse_part(const Study& study, const IndexView& index, const RunOptions& 
   if (to_start > static_cast<long long>(kShownStarts)) lines += fmt::format("... {} more\n", to_start - kShownStarts);
   std::sort(open.begin(), open.end());
   open.erase(std::unique(open.begin(), open.end()), open.end());
-  print_data(list_preparations(study, open) + lines);
+  print_data(list_preparations(study, plan, open) + lines);
   ProcessToolRunner tools;
   const BlockTimes times = find_block_times(study.experiment, plan, store, tools);
   check_longest_jobs(study.experiment, plan, times);
@@ -101,15 +98,18 @@ int rehearse_part(const Study& study, const IndexView& index, const RunOptions& 
                   study.experiment.name, counted(to_start, "run", "runs"), study.experiment.executor,
                   going_on > 0 ? fmt::format(", {} taken up", counted(going_on, "that goes on is", "that go on are")) : "",
                   asked - to_start - going_on, asked));
-  require_ready(study, compare_with_index(study, attempts), {}, options);
+  require_ready(study, diff, {}, options);
   return 0;
 }
 
 int rehearse_study(const Study& study, const RunOptions& options, CallBudget& budget) {
   const IndexView index = open_for_reading(study);
-  if (!runs_in_rounds(study, options)) return rehearse_part(study, index, options);
-  const std::optional<Study> part = next_part(study, index.store, options, budget);
-  if (part) return rehearse_part(*part, index, options);
+  PlanDiff diff = compare_with_index(study, index.states);
+  if (!runs_in_rounds(study, options)) return rehearse_round(study, study.selected(), diff, index, options);
+  const RoundsView view = look_at_rounds(study, index.store);
+  count_next_round(study, view, diff);
+  const std::optional<Plan> round = next_round_of(study, view, options, budget);
+  if (round) return rehearse_round(study, *round, diff, index, options);
   say(fmt::format("{}: nothing would be started", study.experiment.name));
   return 0;
 }

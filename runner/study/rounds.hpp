@@ -10,15 +10,13 @@
 #include "report/looks.hpp"
 #include "store/store.hpp"
 #include "study/run_study.hpp"
-#include "study/steps.hpp"
 #include "study/study.hpp"
-#include "study/study_watch.hpp"
 
 namespace hpcbench {
 
-// A study whose number of repeats is found as it goes (`repeats: {until: ...}`), or that a budget may end, is run in rounds: up
-// to the next look of the rows that are not decided, or with a budget block by block. What comes next follows from the run
-// directories alone: a call that was killed leaves nothing else behind, and another one goes on.
+// A study whose number of repeats depends on what was measured (`repeats: {until: ...}`), or that a budget may end, is run in
+// rounds that follow from the ones before: up to the next look of the rows that are not decided, or with a budget block by
+// block. The next round follows from the run directories alone, so another call continues after one that was killed.
 
 bool runs_in_rounds(const Study& study, const RunOptions& options);
 
@@ -35,11 +33,14 @@ struct RoundsView {
 };
 RoundsView look_at_rounds(const Study& study, const Store& store);
 
-/// What goes on next.
+/// Runs that are planned together. All runs of a study without `until` and budget are one round.
 struct Round {
-  Plan plan;                  // these configurations, up to repeat `plan.repeats`: runs that have ended stay as they are
-  double expected_hours = 0;  // of the runs that are missing, as far as that is known
-  bool by_limits = false;     // of some of them only the time limits are known
+  Plan plan = {};                  // these configurations, up to repeat `plan.repeats`: runs that have ended stay as they are
+  std::string name = {};           // `block 3`; empty: it needs none
+  std::vector<State> retry = {};   // outcomes whose runs get a new attempt first
+  std::string prepare_again = {};  // a preparation that gets a new attempt first; empty: none
+  double expected_hours = 0;       // of the runs that are missing, as far as that is known
+  bool by_limits = false;          // of some of them only the time limits are known
 };
 
 /// What comes next: a round, or why there is none. All empty: nothing is left to do.
@@ -101,21 +102,5 @@ class CallBudget {
   };
   std::map<std::string, Part> parts_;
 };
-
-/// How one part of a study ended.
-struct PartEnd {
-  std::optional<int> code;  // interrupted or detached: the exit code of the call, whose jobs go on
-  bool stopped = false;     // what had not ended was cancelled, which was said
-};
-/// Why a part begins nothing more once its attempts have taken so many hours; empty: it may begin more.
-using WhyHeld = std::function<std::string(double part_hours)>;
-/// Carries out one part: a study narrowed to a round.
-using CarryOut = std::function<Steps<PartEnd>(const Study& part, const RunOptions& options, const WhyHeld& why_held)>;
-
-/// Round after round until all rows are decided, at their last look, or the budget is spent: then nothing begins any more, also
-/// of the block that is going on. Returns the exit code.
-/// `budget`: of the call, which other studies spend from, too. `watch`: may end it between two parts.
-Steps<int> run_rounds(const Study& study, const RunOptions& options, Store& store, CallBudget& budget, const StudyWatch& watch,
-                      const CarryOut& carry_out_part);
 
 }  // namespace hpcbench

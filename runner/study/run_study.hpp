@@ -38,6 +38,9 @@ void require_program(const Study& study);
 /// Where `run` would refuse to start them (require_ready), it then ends with that error.
 int rehearse(const std::vector<Study>& studies, const RunOptions& options);
 
+/// `stopped: ...`: why a study ends by itself, what that leaves, and what to do.
+std::string stopped_text(const Study& study, const std::string& why, const std::string& left);
+
 /// The template, programs and provenance that attempts are rendered with.
 RenderContext make_render_context(const Study& study);
 

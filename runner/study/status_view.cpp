@@ -99,7 +99,7 @@ std::vector<RunName> repeats_in_text_order(int repeats) {
 /// Every run of the plan, sorted; none has an attempt yet. Ids are equally long, so runs sort by them, then by name.
 std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunName>& repeats) {
   const Plan& plan = study.selected();
-  const PreparationView preparations(study);
+  const PreparationView preparations(study, study.selected());
   std::vector<RunStatus> runs;
   runs.reserve(plan.configurations.size() * repeats.size());
   for (const std::size_t index : plan.by_id) {

@@ -15,6 +15,7 @@ struct StudyWatch {
   int kinds_told = 0;               // of failures
   std::set<std::string> succeeded;  // configurations of which a run has
   std::set<std::string> warned;     // metrics that were warned of
+  bool has_prepared = false;        // the `prepare` command has run
 
   std::optional<std::string> reason_to_stop() const { return failures.reason_to_stop(limits); }
 };

@@ -140,7 +140,7 @@ class Segments(ContinueTest):
         budget = 3 / 3600
         with_budget = ("--set", f"budget.gpu_hours={budget}")
         said = self.hpcbench("run", "tiny.yaml", *with_budget, code=1).stderr
-        self.assertIn("timeout; it waits to be continued: the budget is spent; with a larger one `hpcbench run` goes on", said)
+        self.assertIn("timeout; it waits to be continued: the budget is spent; with a larger one `hpcbench run` continues", said)
         begun = self.executions()
         status = self.hpcbench("status", "tiny.yaml", *with_budget, code=1).stdout
         spent = self.status("tiny.yaml", *with_budget)["looks"]["spent_gpu_hours"]
