@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 

@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "archive/archive.hpp"
 #include "archive/tar.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/json_writer.hpp"
 
 namespace hpcbench {
 
@@ -95,18 +95,13 @@ void add_file(ZstdFile& out, const ArchiveFile& file) {
 ArchiveFile head_file(const LastRun& study, const std::vector<ArchiveFile>& files) {
   std::uint64_t bytes = 0;
   for (const ArchiveFile& file : files) bytes += file.size;
-  const nlohmann::ordered_json json = {{"schema", 1},
-                                       {"experiment", study.experiment},
-                                       {"file", study.file},
-                                       {"profile", study.profile},
-                                       {"site", study.site},
-                                       {"settings", study.settings},
-                                       {"files", files.size()},
-                                       {"bytes", bytes},
-                                       {"hpcbench", HPCBENCH_VERSION}};
+  JsonWriter json(1);
+  json.begin_object(JsonLayout::lines).member("schema", 1).member("experiment", study.experiment).member("file", study.file);
+  json.member("profile", study.profile).member("site", study.site).member("settings", study.settings);
+  json.member("files", files.size()).member("bytes", bytes).member("hpcbench", HPCBENCH_VERSION).end();
   ArchiveFile head;
   head.path = "archive.json";
-  head.content = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  head.content = json.take() + "\n";
   head.size = head.content.size();
   return head;
 }

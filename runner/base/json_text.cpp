@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -202,12 +203,6 @@ std::optional<std::string> json_string(std::string_view value) {
 
 std::string json_member_name(const JsonMember& member) { return json_string('"' + std::string(member.key) + '"').value_or(""); }
 
-std::string texts_object(const std::map<std::string, std::string>& texts) {
-  std::string out;
-  for (const auto& [name, text] : texts) out += (out.empty() ? "" : ",") + json_quote(name) + ':' + json_quote(text);
-  return '{' + out + '}';
-}
-
 std::map<std::string, std::string> read_texts_object(std::string_view object) {
   std::map<std::string, std::string> texts;
   JsonMembers members;
@@ -243,12 +238,10 @@ Bindings json_bindings(std::string_view object) {
 }
 
 std::string bindings_json(const Bindings& bindings) {
-  std::string out = "{";
-  for (const auto& [name, value] : bindings) {
-    if (out.size() > 1) out += ',';
-    out += json_quote(name) + ':' + (value.is_text() ? value.canonical() : value.text());
-  }
-  return out + '}';
+  JsonWriter json;
+  json.begin_object();
+  for (const auto& [name, value] : bindings) json.member(name, JsonText{value.is_text() ? value.canonical() : value.text()});
+  return json.end().take();
 }
 
 }  // namespace hpcbench

@@ -43,8 +43,7 @@ std::optional<long long> json_integer(std::string_view value);
 std::optional<std::string> json_string(std::string_view value);
 /// The name of a member, without escapes.
 std::string json_member_name(const JsonMember& member);
-/// An object of texts, and back; members that are no strings are left out.
-std::string texts_object(const std::map<std::string, std::string>& texts);
+/// The strings of an object; other members are left out.
 std::map<std::string, std::string> read_texts_object(std::string_view object);
 std::optional<bool> json_flag(std::string_view value);
 /// A scalar as a person reads it: strings without their quotes, numbers as spelled; absent for null, objects and arrays.

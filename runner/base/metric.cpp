@@ -79,16 +79,6 @@ MetricKind kind_of_unit(const std::string& unit) {
   return kind;
 }
 
-std::string where_json(const Condition& where) {
-  std::vector<std::string> members;
-  for (const auto& [name, values] : where) {
-    std::vector<std::string> texts;
-    for (const Value& value : values) texts.push_back(value.canonical());
-    members.push_back(json_quote(name) + ":[" + join(texts, ",") + "]");
-  }
-  return "{" + join(members, ",") + "}";
-}
-
 }  // namespace
 
 std::string unit_in_name(const std::string& name) {
@@ -119,15 +109,29 @@ MetricKind kind_of_metric(const std::string& name, const std::string& unit, std:
   return {declared, is_figure, is_figure, is_figure ? kind.per : ""};
 }
 
-std::string optional_metric_json(const Metric& metric) {
-  std::string json;
-  if (!metric.index.empty()) json += ",\"index\":" + json_quote(metric.index);
-  if (metric.take != "last") json += ",\"take\":" + json_quote(metric.take);
-  if (metric.skip > 0) json += fmt::format(",\"skip\":{}", metric.skip);
-  if (!metric.header.empty()) json += ",\"header\":" + json_quote(metric.header);
-  if (metric.header_line > 0) json += fmt::format(",\"header\":{}", metric.header_line);
-  if (!metric.where.empty()) json += ",\"where\":" + where_json(metric.where);
-  return json;
+void write_metric(JsonWriter& json, const Metric& metric, bool names_series) {
+  json.begin_object().member("name", metric.name).member("file", metric.file).member(metric.source, metric.selector);
+  json.member("unit", metric.unit).key("series");
+  names_series ? json.value(metric.series) : json.value(metric.series.has_value());
+  if (!metric.index.empty()) json.member("index", metric.index);
+  if (metric.take != "last") json.member("take", metric.take);
+  if (metric.skip > 0) json.member("skip", metric.skip);
+  if (!metric.header.empty()) json.member("header", metric.header);
+  if (metric.header_line > 0) json.member("header", metric.header_line);
+  if (!metric.where.empty()) {
+    json.key("where").begin_object();
+    for (const auto& [name, values] : metric.where) {
+      json.key(name).begin_array();
+      for (const Value& value : values) json.value(JsonText{value.canonical()});
+      json.end();
+    }
+    json.end();
+  }
+  json.end();
+}
+
+void write_json(JsonWriter& json, const FormulaNames& names) {
+  json.begin_object().member("parameters", names.parameters).member("derived", names.derived).end();
 }
 
 }  // namespace hpcbench

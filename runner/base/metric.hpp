@@ -3,8 +3,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/json_writer.hpp"
 #include "base/value.hpp"
 
 namespace hpcbench {
@@ -59,8 +61,18 @@ std::string describe_where(const Condition& where);
 /// `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`: the keys of which a metric has exactly one.
 const std::vector<std::string>& metric_source_keys();
 
-/// The keys that a metric may lack, as run.json and reading.json have them: `,"take":"median","skip":5`. Those that say nothing
-/// are left out, so that rules of files without them keep their hash. `series` is not among them.
-std::string optional_metric_json(const Metric& metric);
+/// The metric as run.json and reading.json have it. Keys with default values are left out, so that rules of files without them
+/// keep their hash. `series` is the text of its name, or, where only the rule matters, whether it has one.
+void write_metric(JsonWriter& json, const Metric& metric, bool names_series);
+
+/// What the formulas and the requirements of `success` of one work name beside metrics and axes: the parameters with their
+/// values, and the derived values with their expressions, in order of need.
+struct FormulaNames {
+  Bindings parameters;
+  std::vector<std::pair<std::string, std::string>> derived;
+
+  bool empty() const { return parameters.empty() && derived.empty(); }
+};
+void write_json(JsonWriter& json, const FormulaNames& names);
 
 }  // namespace hpcbench

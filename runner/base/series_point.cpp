@@ -1,14 +1,11 @@
 #include "base/series_point.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <optional>
 
 #include "base/json_text.hpp"
-#include "base/text.hpp"
+#include "base/json_writer.hpp"
 
 namespace hpcbench {
 namespace {
@@ -25,19 +22,18 @@ std::optional<std::string_view> leading_string(std::string_view text) {
 }  // namespace
 
 std::map<std::string, std::string> series_json(const std::vector<SeriesPoint>& series) {
-  std::map<std::string, std::string> texts;
+  std::map<std::string, JsonWriter> lists;
   for (const SeriesPoint& point : series) {
     if (!std::isfinite(point.value)) continue;
-    std::string& text = texts[point.name];
-    const auto end = std::back_inserter(text);
-    text += text.empty() ? "[[" : ",[";
-    if (point.word.empty()) {
-      fmt::format_to(end, "{},{}]", point.index, point.value);
-    } else {
-      fmt::format_to(end, "{},{}]", json_quote(point.word), point.value);
-    }
+    const auto [list, is_new] = lists.try_emplace(point.name);
+    JsonWriter& json = list->second;
+    if (is_new) json.begin_array();
+    json.begin_array();
+    point.word.empty() ? json.value(point.index) : json.value(point.word);
+    json.value(point.value).end();
   }
-  for (auto& [name, text] : texts) text += ']';
+  std::map<std::string, std::string> texts;
+  for (auto& [name, list] : lists) texts[name] = list.end().take();
   return texts;
 }
 

@@ -96,9 +96,14 @@ std::uint64_t leading_bytes(std::string_view text) {
   return value;
 }
 
-std::string json_quote(std::string_view text) {
-  std::string out = "\"";
+void append_json_quote(std::string& out, std::string_view text) {
+  out += '"';
   for (std::size_t i = 0; i < text.size();) {
+    const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    const std::size_t begin = i;
+    while (i < text.size() && is_plain(text[i])) ++i;
+    out += text.substr(begin, i - begin);
+    if (i == text.size()) break;
     const char c = text[i];
     const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) {
@@ -122,7 +127,13 @@ std::string json_quote(std::string_view text) {
     }
     i += length;
   }
-  return out + '"';
+  out += '"';
+}
+
+std::string json_quote(std::string_view text) {
+  std::string out;
+  append_json_quote(out, text);
+  return out;
 }
 
 std::string json_unquote(std::string_view literal) {

@@ -22,6 +22,7 @@ std::uint64_t leading_bytes(std::string_view text);
 
 /// `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_quote(std::string_view text);
+void append_json_quote(std::string& out, std::string_view text);
 /// The inverse for a well-formed JSON string literal.
 std::string json_unquote(std::string_view literal);
 

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json_writer.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -57,20 +57,17 @@ std::string studies_text(const std::vector<ListedStudy>& studies) {
 }
 
 std::string studies_json(const std::string& root, const std::vector<ListedStudy>& studies) {
-  nlohmann::ordered_json json = {{"schema", 1}, {"results", root}, {"studies", nlohmann::ordered_json::array()}};
+  JsonWriter json(1);
+  json.begin_object(JsonLayout::lines).member("schema", 1).member("results", root).key("studies");
+  json.begin_array(JsonLayout::lines);
   for (const ListedStudy& study : studies) {
-    nlohmann::ordered_json row = {{"experiment", study.name}, {"counts", nlohmann::ordered_json::object()}};
-    for (const auto& [state, count] : study.counts) row["counts"][std::string(to_string(state))] = count;
-    const auto text_or_null = [](const std::string& text) {
-      return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
-    };
-    row["file"] = text_or_null(study.last ? study.last->file : "");
-    row["profile"] = text_or_null(study.last ? study.last->profile : "");
-    row["site"] = text_or_null(study.last ? study.last->site : "");
-    row["owner"] = text_or_null(study.owner.value_or(""));
-    json["studies"].push_back(std::move(row));
+    json.begin_object(JsonLayout::lines).member("experiment", study.name).key("counts").begin_object(JsonLayout::lines);
+    for (const auto& [state, count] : study.counts) json.member(to_string(state), count);
+    json.end().member("file", text_or_null(study.last ? study.last->file : ""));
+    json.member("profile", text_or_null(study.last ? study.last->profile : ""));
+    json.member("site", text_or_null(study.last ? study.last->site : "")).member("owner", study.owner).end();
   }
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json.end().end().take() + "\n";
 }
 
 int print_studies(const std::string& results, const std::string& format) {

@@ -11,6 +11,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/set_aside.hpp"
@@ -19,11 +20,6 @@
 namespace hpcbench {
 
 namespace {
-
-std::string value_object(const GivenValue& given) {
-  return fmt::format(R"({{"metric":{},"value":{},"unit":{},"printed":{}}})", json_quote(given.metric), given.value,
-                     json_quote(given.unit), json_quote(given.printed));
-}
 
 std::vector<GivenValue> read_values(std::string_view list) {
   std::vector<GivenValue> values;
@@ -111,10 +107,13 @@ void refuse_changed_files(const Study& study, const std::vector<ImportRequest>& 
 }
 
 std::string asked_json(const ImportRequest& request) {
-  std::vector<std::string> values;
-  for (const GivenValue& given : request.values) values.push_back(value_object(given));
-  return fmt::format(R"({{"values":[{}],"facts":{},"outcome":{}}})", join(values, ","), texts_object(request.facts),
-                     request.outcome ? json_quote(*request.outcome) : "null");
+  JsonWriter json;
+  json.begin_object().key("values").begin_array();
+  for (const GivenValue& given : request.values) {
+    json.begin_object().member("metric", given.metric).member("value", given.value).member("unit", given.unit);
+    json.member("printed", given.printed).end();
+  }
+  return json.end().member("facts", request.facts).member("outcome", request.outcome).end().take();
 }
 
 std::optional<ImportRequest> request_again(const Study& study, const AttemptKey& key, const Imported& imported) {

@@ -60,8 +60,9 @@ std::vector<Metric> metrics_of(const Study& study, const ImportRequest& request)
 
 std::string request_hash(const Study& study, const ImportRequest& request) {
   constexpr int kReadingVersion = 3;  // another one reads all imports again
-  std::string text =
-      fmt::format("{}\n{}\n{}\n", kReadingVersion, study.experiment.report_metric(), metrics_json(metrics_of(study, request)));
+  JsonWriter metrics;
+  write_metrics(metrics, metrics_of(study, request));
+  std::string text = fmt::format("{}\n{}\n{}\n", kReadingVersion, study.experiment.report_metric(), metrics.take());
   for (const GivenValue& value : request.values)
     text += fmt::format("{}={} {} {}\n", value.metric, value.value, value.unit, value.printed);
   for (const auto& [name, fact] : request.facts) text += json_quote(name) + '=' + json_quote(fact) + '\n';
@@ -69,7 +70,7 @@ std::string request_hash(const Study& study, const ImportRequest& request) {
   text += std::to_string(request.n.value_or(0));
   const Work& work = *study.plan.configurations[request.configuration].work;
   text += work.success.pattern.value_or("");
-  if (!work.success.require.empty()) text += success_json(work.success);
+  if (!work.success.require.empty()) text += to_json(work.success);
   text += formulas_json(work, study.experiment.derive);
   return sha256_hex(text);
 }

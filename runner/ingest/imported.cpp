@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iterator>
 
 #include "base/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "base/measured_time.hpp"
 #include "base/series_point.hpp"
 #include "base/text.hpp"
@@ -14,19 +14,11 @@ namespace hpcbench {
 
 namespace {
 
-std::string numbers_object(const std::map<std::string, double>& numbers) {
-  std::string out;
-  for (const auto& [name, number] : numbers) {
-    if (std::isfinite(number)) out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), number);
-  }
-  return '{' + out + '}';
-}
-
-std::string series_object(const std::vector<SeriesPoint>& series) {
-  std::string out;
-  for (const auto& [name, points] : series_json(series))
-    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), points);
-  return '{' + out + '}';
+void write_source(JsonWriter& json, const ImportedSource& source) {
+  json.begin_object().member("path", source.path).member("sha256", source.sha256).member("bytes", source.size_bytes);
+  json.member("changed_ns", source.changed_ns).member("file", source.file);
+  if (source.line) json.member("line", *source.line);
+  json.end();
 }
 
 std::vector<SeriesPoint> read_series_object(std::string_view object) {
@@ -35,13 +27,6 @@ std::vector<SeriesPoint> read_series_object(std::string_view object) {
   scan_object(object, members);
   for (const JsonMember& member : members) read_points(json_member_name(member), member.value, series);
   return series;
-}
-
-std::string source_object(const ImportedSource& source) {
-  return fmt::format(R"({{"path":{},"sha256":{},"bytes":{},"changed_ns":{},"file":{}{}}})", json_quote(source.path),
-                     json_quote(source.sha256), source.size_bytes, source.changed_ns,
-                     source.file ? json_quote(*source.file) : "null",
-                     source.line ? fmt::format(",\"line\":{}", *source.line) : "");
 }
 
 std::vector<ImportedSource> read_source_list(std::string_view list) {
@@ -57,23 +42,27 @@ std::vector<ImportedSource> read_source_list(std::string_view list) {
   return sources;
 }
 
-std::string text_or_null(const std::optional<std::string>& text) { return text ? json_quote(*text) : "null"; }
-
 }  // namespace
 
 std::string imported_json(const Imported& imported) {
-  std::string sources, warnings;
-  for (const ImportedSource& source : imported.sources) sources += (sources.empty() ? "" : ",\n    ") + source_object(source);
-  for (const std::string& warning : imported.warnings) warnings += (warnings.empty() ? "" : ",") + json_quote(warning);
-  return fmt::format(
-      "{{\n  \"schema\": 1,\n  \"identity\": {},\n  \"request\": {},\n  \"by\": \"{}\",\n  \"sources\": [{}],\n"
-      "  \"values\": {},\n  \"units\": {},\n  \"series\": {},\n  \"facts\": {},\n  \"places\": {},\n  \"warnings\": [{}],\n"
-      "  \"outcome\": \"{}\",\n  \"reason\": {},\n  \"statistic\": {},\n  \"n\": {},\n  \"note\": {}{}\n}}\n",
-      json_quote(imported.identity), json_quote(imported.request), imported.by_file ? "file" : "ingest", sources,
-      numbers_object(imported.values), texts_object(imported.units), series_object(imported.series),
-      texts_object(imported.facts), texts_object(imported.places), warnings, to_string(imported.outcome),
-      text_or_null(imported.reason), text_or_null(imported.statistic), imported.n ? std::to_string(*imported.n) : "null",
-      text_or_null(imported.note), imported.asked ? ",\n  \"asked\": " + *imported.asked : "");
+  JsonWriter json;
+  json.begin_object(JsonLayout::lines).member("schema", 1).member("identity", imported.identity);
+  json.member("request", imported.request).member("by", imported.by_file ? "file" : "ingest").key("sources").begin_array();
+  for (const ImportedSource& source : imported.sources) {
+    if (&source != &imported.sources.front()) json.break_line(4);
+    write_source(json, source);
+  }
+  json.end().key("values").begin_object();
+  for (const auto& [name, number] : imported.values) {
+    if (std::isfinite(number)) json.member(name, number);
+  }
+  json.end().member("units", imported.units).key("series").begin_object();
+  for (auto& [name, points] : series_json(imported.series)) json.member(name, JsonText{points});
+  json.end().member("facts", imported.facts).member("places", imported.places).member("warnings", imported.warnings);
+  json.member("outcome", to_string(imported.outcome)).member("reason", imported.reason).member("statistic", imported.statistic);
+  json.member("n", imported.n).member("note", imported.note);
+  if (imported.asked) json.member("asked", JsonText{*imported.asked});
+  return json.end().take() + "\n";
 }
 
 std::optional<Imported> parse_imported(std::string_view text) {

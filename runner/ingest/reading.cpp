@@ -4,6 +4,7 @@
 
 #include "base/host.hpp"
 #include "base/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
 
@@ -14,27 +15,14 @@ namespace {
 constexpr int kRulesDigits = 12;
 constexpr int kReaderVersion = 3;  // another one reads all attempts again
 
-std::string metric_rule_json(const Metric& metric) {
-  return fmt::format(R"({{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", json_quote(metric.name),
-                     json_quote(metric.file), metric.source, json_quote(metric.selector), json_quote(metric.unit),
-                     metric.series ? "true" : "false", optional_metric_json(metric));
+void write_rules(JsonWriter& json, const ReadingRules& rules) {
+  json.begin_object().key("metrics").begin_array();
+  for (const Metric& metric : rules.metrics) write_metric(json, metric, false);
+  json.end().key("success");
+  write_success(json, rules.success_exit_code, rules.success_pattern, rules.success_require);
+  if (!rules.formula_names.empty()) json.member("formulas", rules.formula_names);
+  json.end();
 }
-
-std::string require_json(const std::vector<std::string>& require) {
-  std::string list;
-  for (const std::string& each : require) list += (list.empty() ? "" : ",") + json_quote(each);
-  return list.empty() ? "" : ",\"require\":[" + list + ']';
-}
-
-std::string names_json(const NamesOfFormulas& names) {
-  if (names.empty()) return "";
-  std::string derived;
-  for (const auto& [name, text] : names.derived)
-    derived += fmt::format("{}{}:{}", derived.empty() ? "" : ",", json_quote(name), json_quote(text));
-  return fmt::format(R"(,"formulas":{{"parameters":{},"derived":{{{}}}}})", bindings_json(names.parameters), derived);
-}
-
-std::string hash_or_null(const std::string& hash) { return hash.empty() ? "null" : json_quote(hash); }
 
 /// The text of a key of an object: keys come as they stand in the file, without their quotes.
 std::string key_text(std::string_view key) { return json_string('"' + std::string(key) + '"').value_or(""); }
@@ -46,11 +34,9 @@ ReadingRules rules_of(const RunInfo& info) {
 }
 
 std::string rules_json(const ReadingRules& rules) {
-  std::string metrics;
-  for (const Metric& metric : rules.metrics) metrics += (metrics.empty() ? "" : ",") + metric_rule_json(metric);
-  return fmt::format(R"({{"metrics":[{}],"success":{{"exit_code":{},"pattern":{}{}}}{}}})", metrics, rules.success_exit_code,
-                     rules.success_pattern ? json_quote(*rules.success_pattern) : "null", require_json(rules.success_require),
-                     names_json(rules.formula_names));
+  JsonWriter json;
+  write_rules(json, rules);
+  return json.take();
 }
 
 std::string rules_hash(const ReadingRules& rules) {
@@ -68,13 +54,13 @@ const ReadingRules* Reading::find(const std::string& config_id) const {
 }
 
 std::string reading_json(const Reading& reading) {
-  std::string rules, others;
-  for (const auto& [hash, each] : reading.rules)
-    rules += fmt::format("{}    {}: {}", rules.empty() ? "\n" : ",\n", json_quote(hash), rules_json(each));
-  for (const auto& [id, hash] : reading.others)
-    others += fmt::format("{}    {}: {}", others.empty() ? "\n" : ",\n", json_quote(id), hash_or_null(hash));
-  return fmt::format("{{\n  \"schema\": 1,\n  \"usual\": {},\n  \"rules\": {{{}}},\n  \"configurations\": {{{}}}\n}}\n",
-                     hash_or_null(reading.usual), rules, others);
+  JsonWriter json;
+  json.begin_object(JsonLayout::lines).member("schema", 1).member("usual", text_or_null(reading.usual));
+  json.key("rules").begin_object(JsonLayout::spaced);
+  for (const auto& [hash, rules] : reading.rules) write_rules(json.break_line(4).key(hash), rules);
+  json.end().key("configurations").begin_object(JsonLayout::spaced);
+  for (const auto& [id, hash] : reading.others) json.break_line(4).member(id, text_or_null(hash));
+  return json.end().end().take() + "\n";
 }
 
 Reading parse_reading(std::string_view text) {

@@ -17,7 +17,7 @@ struct ReadingRules {
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;
   std::vector<std::string> success_require = {};
-  NamesOfFormulas formula_names = {};
+  FormulaNames formula_names = {};
 };
 
 /// Those that a run.json holds.

@@ -8,13 +8,13 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/json_writer.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "base/tool_runner.hpp"
@@ -28,20 +28,20 @@ constexpr double kAnswerPatienceS = 30;   // file systems over a network show ne
 constexpr double kImportPatienceS = 120;  // of PyTorch from a file system that many read
 constexpr long kLookNs = 20'000'000;
 
-nlohmann::json number_of(const char* variable) {
+std::optional<long long> number_of(const char* variable) {
   const char* const text = std::getenv(variable);
   const long long number = text == nullptr ? 0 : std::atoll(text);
-  return number > 0 ? nlohmann::json(number) : nlohmann::json();
+  return number > 0 ? std::optional(number) : std::nullopt;
 }
 
-nlohmann::json usable_cores() {
+std::optional<int> usable_cores() {
   cpu_set_t cores;
   if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return {};
   return CPU_COUNT(&cores);
 }
 
-/// Null where there is no nvidia-smi.
-nlohmann::json gpu_count() {
+/// Absent without nvidia-smi.
+std::optional<int> gpu_count() {
   const std::optional<std::string> lines = list_gpus();
   if (!lines) return {};
   int count = 0;
@@ -64,8 +64,8 @@ std::optional<std::string> python_of(const std::string& program) {
   return std::nullopt;
 }
 
-/// `2.13.0, CUDA 13.0, NCCL 2.27.3`; null where Python or PyTorch is not there.
-nlohmann::json torch_here(const std::vector<std::string>& programs) {
+/// `2.13.0, CUDA 13.0, NCCL 2.27.3`; absent without Python or PyTorch.
+std::optional<std::string> torch_here(const std::vector<std::string>& programs) {
   constexpr const char* kAsk =
       "import torch\n"
       "nccl = torch.distributed.is_available() and torch.distributed.is_nccl_available()\n"
@@ -95,22 +95,21 @@ bool await_answer(const std::string& path) {
 int probe_node(const std::string& folder, const std::vector<std::string>& programs) {
   const std::string node = slurm_job_facts().node;
   const std::string place = folder + "/" + node;
-  nlohmann::json facts = {{"node", node},
-                          {"host", host_name()},
-                          {"gpus", gpu_count()},
-                          {"usable_cores", usable_cores()},
-                          {"granted_cores", number_of("SLURM_CPUS_ON_NODE")},
-                          {"granted_memory_mb", number_of("SLURM_MEM_PER_NODE")}};
-  facts["missing"] = nlohmann::json::array();
+  const std::optional<int> gpus = gpu_count();
+  std::vector<std::string> missing;
   for (const std::string& program : programs) {
-    if (!is_program_here(program)) facts["missing"].push_back(program);
+    if (!is_program_here(program)) missing.push_back(program);
   }
-  if (facts["gpus"].is_number() && facts["gpus"] > 0) facts["torch"] = torch_here(programs);
+  JsonWriter json;
+  json.begin_object().member("node", node).member("host", host_name()).member("gpus", gpus);
+  json.member("usable_cores", usable_cores()).member("granted_cores", number_of("SLURM_CPUS_ON_NODE"));
+  json.member("granted_memory_mb", number_of("SLURM_MEM_PER_NODE")).member("missing", missing);
+  if (gpus.value_or(0) > 0) json.member("torch", torch_here(programs));
   write_file(place + ".here", "", Durability::none);
-  const bool answered = await_answer(place + ".seen");
-  facts["answered"] = answered;
-  facts["unix_s"] = unix_time_s();  // after the answer, and before the login side sees this: that bounds how far clocks differ
-  write_file(place + ".json", facts.dump() + "\n", Durability::durable);
+  json.member("answered", await_answer(place + ".seen"));
+  // After the answer, and before the login side sees this: that bounds how far clocks differ.
+  json.member("unix_s", unix_time_s()).end();
+  write_file(place + ".json", json.take() + "\n", Durability::durable);
   return 0;
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/host.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
-#include "plan/json_text.hpp"
 #include "plan/plan.hpp"
 
 namespace hpcbench {
@@ -16,32 +16,25 @@ namespace {
 
 constexpr int kIdDigits = 16;
 
-std::string sorted_variables(Variables variables) {
-  std::sort(variables.begin(), variables.end());
-  std::string out;
-  for (const auto& [name, value] : variables) out += (out.empty() ? "" : ",") + json_quote(name) + ':' + json_quote(value);
-  return '{' + out + '}';
-}
-
 /// A plain image is its name, as it was before there were other runtimes.
 std::string container_identity(const Container& container) {
   const bool usual = container.runtime == ContainerRuntime::apptainer;
   if (usual && container.args.empty() && container.mounts.empty()) return json_quote(container.image);
-  std::string out = "{";
-  if (!container.args.empty()) out += "\"args\":" + json_list(container.args) + ',';
-  out += "\"image\":" + json_quote(container.image);
-  if (!container.mounts.empty()) out += ",\"mounts\":" + json_list(container.mounts);
-  if (!usual) out += ",\"runtime\":" + json_quote(to_string(container.runtime));
-  return out + '}';
+  JsonWriter json;
+  json.begin_object();
+  if (!container.args.empty()) json.member("args", container.args);
+  json.member("image", container.image);
+  if (!container.mounts.empty()) json.member("mounts", container.mounts);
+  if (!usual) json.member("runtime", to_string(container.runtime));
+  return json.end().take();
 }
 
 std::string sorted_bindings(Bindings parameters) {
   std::sort(parameters.begin(), parameters.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::string out;
-  for (const auto& [name, value] : parameters) {
-    out += (out.empty() ? "" : ",") + json_quote(name) + ':' + value.canonical();
-  }
-  return '{' + out + '}';
+  JsonWriter json;
+  json.begin_object();
+  for (const auto& [name, value] : parameters) json.member(name, JsonText{value.canonical()});
+  return json.end().take();
 }
 
 }  // namespace
@@ -58,28 +51,32 @@ std::string gres_without_count(const std::string& gres) {
 IdentityTail identity_tail(const Work& work) {
   IdentityTail tail;
   std::string& out = tail.after_derived;
-  const auto add = [&](std::string_view key, const std::string& json) { out += fmt::format(",\"{}\":{}", key, json); };
-  if (!work.trainer) add("command", json_list(work.command));
-  if (work.resources.constraint) add("constraint", json_quote(*work.resources.constraint));
-  if (work.container) add("container", container_identity(*work.container));
-  add("cpus_per_task", std::to_string(work.resources.cpus_per_task));
+  const auto add = [&](std::string_view key, const auto& value) { out += fmt::format(",\"{}\":{}", key, to_json(value)); };
+  if (!work.trainer) add("command", work.command);
+  if (work.resources.constraint) add("constraint", *work.resources.constraint);
+  if (work.container) add("container", JsonText{container_identity(*work.container)});
+  add("cpus_per_task", work.resources.cpus_per_task);
   tail.before_derived = std::exchange(out, "");
-  if (!work.environment.empty()) add("environment", sorted_variables(work.environment));
-  if (work.resources.exclusive) add("exclusive", "true");
+  if (!work.environment.empty()) {
+    Variables sorted = work.environment;
+    std::sort(sorted.begin(), sorted.end());
+    add("environment", sorted);
+  }
+  if (work.resources.exclusive) add("exclusive", true);
   if (!work.files.empty()) {
     std::vector<std::string> names;
     for (const InputDeck& deck : work.files) names.push_back(deck.to);
-    add("files", json_list(names));
+    add("files", names);
   }
-  if (work.resources.gres) add("gres", json_quote(gres_without_count(*work.resources.gres)));
-  add("launch", json_quote(to_string(work.launch)));
-  if (!work.modules.empty()) add("modules", json_list(work.modules));
-  if (!work.parameters.empty()) add("parameters", sorted_bindings(work.parameters));
-  if (work.partition) add("partition", json_quote(*work.partition));
-  if (!work.setup.empty()) add("setup", json_list(work.setup));
-  if (!work.trainer && work.shell) add("shell", "true");
-  if (!work.srun.empty()) add("srun", json_list(work.srun));
-  if (work.trainer) add("task", json_quote(*work.trainer));
+  if (work.resources.gres) add("gres", gres_without_count(*work.resources.gres));
+  add("launch", to_string(work.launch));
+  if (!work.modules.empty()) add("modules", work.modules);
+  if (!work.parameters.empty()) add("parameters", JsonText{sorted_bindings(work.parameters)});
+  if (work.partition) add("partition", *work.partition);
+  if (!work.setup.empty()) add("setup", work.setup);
+  if (!work.trainer && work.shell) add("shell", true);
+  if (!work.srun.empty()) add("srun", work.srun);
+  if (work.trainer) add("task", *work.trainer);
   out += '}';
   return tail;
 }

@@ -1,13 +1,11 @@
-#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "plan/diff.hpp"
-#include "plan/json_text.hpp"
 
 namespace hpcbench {
 
@@ -127,12 +125,12 @@ std::string preparations_line(const Experiment& experiment, const Plan& plan) {
   return parts.empty() ? "" : "prepare: " + join(parts, ", ") + '\n';
 }
 
-std::string preparations_json(const Experiment& experiment, const Plan& plan) {
+void write_preparations(JsonWriter& json, const Experiment& experiment, const Plan& plan) {
   const std::vector<long long> counts = count_instances(experiment, plan);
-  std::string out;
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(experiment.preparations[i].name), counts[i]);
-  return out.empty() ? "" : fmt::format("\"prepare\":{{{}}},", out);
+  if (counts.empty()) return;
+  json.key("prepare").begin_object();
+  for (std::size_t i = 0; i < counts.size(); ++i) json.member(experiment.preparations[i].name, counts[i]);
+  json.end();
 }
 
 /// What makes the number or the cost of runs another than the table says: looks, segments, a budget.
@@ -154,15 +152,9 @@ std::string lines_of_rounds(const Experiment& experiment, CostUnit unit) {
   return out;
 }
 
-std::string looks_json(const Experiment& experiment) {
-  std::string out;
-  if (experiment.repeat_rule) {
-    out += fmt::format(R"("looks":[{}],"until":{},)", fmt::join(experiment.report.looks, ","),
-                       json_number(experiment.repeat_rule->until));
-  }
-  if (experiment.budget)
-    out += fmt::format(R"("budget_{}":{},)", key_of(experiment.budget->unit), json_number(experiment.budget->hours));
-  return out;
+void write_looks(JsonWriter& json, const Experiment& experiment) {
+  if (experiment.repeat_rule) json.member("looks", experiment.report.looks).member("until", experiment.repeat_rule->until);
+  if (experiment.budget) json.member(fmt::format("budget_{}", key_of(experiment.budget->unit)), experiment.budget->hours);
 }
 
 std::string orphans_line(const PlanDiff& diff) {
@@ -173,49 +165,23 @@ std::string orphans_line(const PlanDiff& diff) {
                      diff.orphan_ids.size() > kShownOrphans ? " ..." : "");
 }
 
-/// The rows of D11's plan: `"config_id"`, axes, counts.
-class JsonRows {
- public:
-  JsonRows(const Experiment& experiment, const Plan& plan) : plan_(plan), size_(size_heading(experiment)) {
-    for (const std::string& axis : plan.axes) names_.push_back(experiment.shows_axis(axis) ? json_quote(axis) + ':' : "");
-    for (const std::string& name : plan.derived) derived_.push_back(json_quote(name) + ':');
+void write_row(JsonWriter& json, const Experiment& experiment, const Plan& plan, std::size_t index, const RunCounts& counts) {
+  const Configuration& configuration = plan.configurations[index];
+  json.begin_object().member("config_id", configuration.id).key("axes").begin_object();
+  for (std::size_t i = 0; i < plan.axes.size(); ++i) {
+    if (experiment.shows_axis(plan.axes[i])) json.member(plan.axes[i], configuration.values[i]);
   }
-
-  void append(std::string& out, std::size_t index, const RunCounts& counts) const {
-    const Configuration& configuration = plan_.configurations[index];
-    out += "{\"config_id\":\"";
-    out += configuration.id;
-    out += "\",\"axes\":{";
-    append_values(out, names_, configuration.values);
-    if (!derived_.empty()) out += "},\"derived\":{";
-    append_values(out, derived_, configuration.derived);
-    out += "},";
-    if (size_ != nullptr) {
-      const bool has_gpus = size_ == std::string_view("gpus");
-      fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"{}\":{},"), size_,
-                     has_gpus ? configuration.gpus() : configuration.ranks());
-    }
-    fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"repeats\":{},\"new\":{},\"kept\":{},\"orphaned\":{}}}"),
-                   plan_.repeats, counts.fresh, counts.kept, counts.orphaned);
+  json.end();
+  if (!plan.derived.empty()) {
+    json.key("derived").begin_object();
+    for (std::size_t i = 0; i < plan.derived.size(); ++i) json.member(plan.derived[i], configuration.derived[i]);
+    json.end();
   }
-
- private:
-  static void append_values(std::string& out, const std::vector<std::string>& names, const std::vector<Value>& values) {
-    const char* separator = "";
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i].empty()) continue;
-      out += separator;
-      separator = ",";
-      out += names[i];
-      out += json_scalar(values[i]);
-    }
-  }
-
-  const Plan& plan_;
-  const char* size_;
-  std::vector<std::string> names_;    // empty for an axis that is not shown
-  std::vector<std::string> derived_;  // of computed values
-};
+  if (const char* const size = size_heading(experiment))
+    json.member(size, size == std::string_view("gpus") ? configuration.gpus() : configuration.ranks());
+  json.member("repeats", plan.repeats).member("new", counts.fresh).member("kept", counts.kept);
+  json.member("orphaned", counts.orphaned).end();
+}
 
 }  // namespace
 
@@ -232,21 +198,22 @@ std::string plan_text(const Experiment& experiment, const Plan& plan, const Plan
 
 std::string plan_json(const Experiment& experiment, const Plan& plan, const PlanDiff& diff) {
   const auto configurations = static_cast<long long>(plan.configurations.size());
-  std::string out = fmt::format(
-      R"({{"schema":1,"experiment":{},"configurations":{},"runs":{},"excluded":{},{}"node_hours":{},"new":{},"kept":{},"orphaned":{},{})",
-      json_quote(experiment.name), configurations, configurations * plan.repeats, plan.excluded,
-      experiment.has_gpus ? fmt::format(R"("gpu_hours":{},)", json_number(hours_at_most(plan, CostUnit::gpu_hours))) : "",
-      json_number(hours_at_most(plan, CostUnit::node_hours)), diff.total.fresh, diff.total.kept, diff.total.orphaned,
-      looks_json(experiment) + preparations_json(experiment, plan));
-  out += "\n\"rows\":[";
-  const JsonRows rows(experiment, plan);
+  JsonWriter json;
+  json.begin_object().member("schema", 1).member("experiment", experiment.name).member("configurations", configurations);
+  json.member("runs", configurations * plan.repeats).member("excluded", plan.excluded);
+  if (experiment.has_gpus) json.member("gpu_hours", hours_at_most(plan, CostUnit::gpu_hours));
+  json.member("node_hours", hours_at_most(plan, CostUnit::node_hours)).member("new", diff.total.fresh);
+  json.member("kept", diff.total.kept).member("orphaned", diff.total.orphaned);
+  write_looks(json, experiment);
+  write_preparations(json, experiment, plan);
+  json.break_line(0).key("rows").begin_array();
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
-    out += i == 0 ? "\n" : ",\n";
-    rows.append(out, i, diff.rows[i]);
+    write_row(json.break_line(0), experiment, plan, i, diff.rows[i]);
     // Growing step by step would copy many rows several times; later ones may be somewhat longer than the first.
-    if (i == 0) out.reserve(plan.configurations.size() * (out.size() + 16));
+    if (i == 0) json.reserve(plan.configurations.size() * (json.size() + 16));
   }
-  return out + "\n],\n\"notes\":" + json_list(plan.notes) + "}\n";
+  json.break_line(0).end();
+  return json.break_line(0).member("notes", plan.notes).end().take() + "\n";
 }
 
 }  // namespace hpcbench

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/host.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
-#include "plan/json_text.hpp"
 #include "plan/placeholders.hpp"
 #include "spec/placeholders.hpp"
 
@@ -32,25 +32,18 @@ bool names_any(const std::vector<std::string>& texts, const std::string& name) {
   });
 }
 
-/// What says on which machine a job makes it; empty where `run` does.
-std::string place_of_job(const Preparation& definition, const FilledPreparation& filled) {
-  if (!definition.on_job) return "";
-  const auto quoted = [](const std::optional<std::string>& text) { return text ? json_quote(*text) : "null"; };
-  return fmt::format(R"("job":{{"constraint":{},"gres":{},"partition":{}}},)", quoted(definition.resources.constraint),
-                     quoted(definition.resources.gres), quoted(filled.partition));
-}
-
 /// What an instance is known by: its filled definition, in which a folder is the instance that makes it.
 std::string instance_id(const Preparation& definition, const FilledPreparation& filled, const std::vector<std::string>& needs) {
   Variables variables = filled.environment;
   std::sort(variables.begin(), variables.end());
-  std::string environment;
-  for (const auto& [name, value] : variables)
-    environment += fmt::format("{}{}:{}", environment.empty() ? "" : ",", json_quote(name), json_quote(value));
-  return sha256_hex(fmt::format(R"({{"command":{},"environment":{{{}}},{}"modules":{},"needs":{},"setup":{}}})",
-                                json_list(filled.command), environment, place_of_job(definition, filled),
-                                json_list(filled.modules), json_list(needs), json_list(filled.setup)),
-                    kInstanceDigits);
+  JsonWriter json;
+  json.begin_object().member("command", filled.command).member("environment", variables);
+  if (definition.on_job) {
+    json.key("job").begin_object().member("constraint", definition.resources.constraint);
+    json.member("gres", definition.resources.gres).member("partition", filled.partition).end();
+  }
+  json.member("modules", filled.modules).member("needs", needs).member("setup", filled.setup).end();
+  return sha256_hex(json.take(), kInstanceDigits);
 }
 
 }  // namespace

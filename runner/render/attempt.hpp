@@ -19,6 +19,7 @@ struct CodeFile {
   std::string path;
   std::string sha256;
 };
+void write_json(JsonWriter& json, const CodeFile& file);
 
 /// Where the code of a run comes from; recorded, never part of an identity.
 struct Provenance {
@@ -85,14 +86,11 @@ std::string preparation_json(const Experiment& experiment, const Plan& plan, std
 /// The script of its job. InputError for a value that cannot stand in an #SBATCH line.
 std::string preparation_script(const Experiment& experiment, const Plan& plan, std::size_t instance, const std::string& batch,
                                const RenderContext& context);
-/// A list of files as run.json has it.
-std::string code_files_json(const std::vector<CodeFile>& files);
-
 /// The metrics of an experiment file as run.json has them.
-std::string metrics_json(const std::vector<Metric>& metrics);
-/// `{"exit_code":0,"pattern":null}`, and its `require` where it has any.
-std::string success_json(const Success& success);
-/// What formulas and `success.require` name beside metrics and axes; empty where that is nothing.
+void write_metrics(JsonWriter& json, const std::vector<Metric>& metrics);
+/// `success` of an experiment file as run.json has it.
+void write_json(JsonWriter& json, const Success& success);
+/// What formulas and `success.require` name beside metrics and axes, as JSON; empty if that is nothing.
 std::string formulas_json(const Work& work, const std::vector<Derived>& derive);
 
 /// run.json of a run that hpcbench did not start: what it is and how it is read, nothing of how it would be started.

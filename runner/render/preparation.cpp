@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "base/host.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
-#include "plan/json_text.hpp"
 #include "plan/prepared.hpp"
 #include "render/attempt.hpp"
 #include "runfiles/layout.hpp"
@@ -59,22 +59,19 @@ std::string preparation_json(const Experiment& experiment, const Plan& plan, std
   bindings.emplace_back(definition.dir(),
                         Value::from_text(output_folder(preparation_folder(context.results, wanted, attempt))));
   const FilledPreparation filled = fill_preparation(definition, bindings);
-  std::string environment;
-  for (const auto& [name, value] : filled.environment)
-    environment += fmt::format("{}{}:{}", environment.empty() ? "" : ",", json_quote(name), json_quote(value));
   std::vector<std::string> needs;
   for (const auto& [name, folder] : folders) needs.push_back(folder.text());
-  return fmt::format(
-      "{{\n  \"schema\": 1,\n  \"experiment\": {},\n  \"prepare\": {},\n  \"instance\": \"{}\",\n  \"attempt\": {},\n"
-      "  \"executor\": {},\n  \"batch\": {},\n  \"processes\": 1,\n  \"argv\": {},\n  \"shell\": false,\n  \"workdir\": {},\n"
-      "  \"run_dir\": {},\n  \"setup\": {},\n  \"modules\": {},\n  \"environment\": {{{}}},\n  \"call_folder\": {},\n"
-      "  \"intended_unix_s\": {:.3f},\n  \"hpcbench\": {},\n  \"needs\": {},\n"
-      "  \"resources\": {{\"cpus_per_task\": {}}},\n  \"inputs\": {}\n}}\n",
-      json_quote(experiment.name), json_quote(wanted.name), wanted.id, attempt, json_quote(batch.empty() ? "local" : "slurm"),
-      batch.empty() ? "null" : json_quote(batch), json_list(filled.command), json_quote(context.call_folder),
-      json_quote(kOutputFolder), json_list(filled.setup), json_list(filled.modules), environment,
-      json_quote(context.call_folder), unix_time_s(), json_quote(context.provenance.hpcbench_version), json_list(needs),
-      definition.resources.cpus_per_task, code_files_json(inputs));
+  JsonWriter json;
+  json.begin_object(JsonLayout::lines).member("schema", 1).member("experiment", experiment.name);
+  json.member("prepare", wanted.name).member("instance", wanted.id).member("attempt", attempt);
+  json.member("executor", batch.empty() ? "local" : "slurm").member("batch", text_or_null(batch)).member("processes", 1);
+  json.member("argv", filled.command).member("shell", false).member("workdir", context.call_folder);
+  json.member("run_dir", kOutputFolder).member("setup", filled.setup).member("modules", filled.modules);
+  json.member("environment", filled.environment).member("call_folder", context.call_folder);
+  json.member("intended_unix_s", json_time(unix_time_s())).member("hpcbench", context.provenance.hpcbench_version);
+  json.member("needs", needs).key("resources").begin_object(JsonLayout::spaced);
+  json.member("cpus_per_task", definition.resources.cpus_per_task).end();
+  return json.member("inputs", inputs).end().take() + "\n";
 }
 
 }  // namespace hpcbench

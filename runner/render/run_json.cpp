@@ -1,13 +1,10 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "base/host.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "plan/formula_names.hpp"
-#include "plan/json_text.hpp"
 #include "render/resolved_run.hpp"
 #include "runfiles/layout.hpp"
 #include "spec/read_experiment.hpp"
@@ -15,22 +12,6 @@
 namespace hpcbench {
 
 namespace {
-
-/// The fields of run.json in order, one a line: people read it, too.
-class RunFields {
- public:
-  void add(std::string_view key, const std::string& json) {
-    text_ += fmt::format("{}  \"{}\": {}", text_.empty() ? "{\n" : ",\n", key, json);
-  }
-  void add_text(std::string_view key, const std::string& text) { add(key, json_quote(text)); }
-  void add_number(std::string_view key, long long number) { add(key, std::to_string(number)); }
-  std::string finish() const { return text_ + "\n}\n"; }
-
- private:
-  std::string text_;
-};
-
-std::string boolean_json(bool flag) { return flag ? "true" : "false"; }
 
 /// Parameters, then computed settings, then axes, then seed and task: later ones replace earlier ones of the same name.
 Bindings trainer_settings(const ResolvedRun& run) {
@@ -56,65 +37,46 @@ Bindings trainer_settings(const ResolvedRun& run) {
   return settings;
 }
 
-std::string environment_json(const ResolvedRun& run) {
-  std::string out;
-  for (const auto& [name, value] : run.work().environment) {
-    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), json_quote(fill_placeholders(value, run.bindings)));
-  }
-  for (const auto& [name, value] : added_variables(run))
-    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_quote(name), json_quote(value));
-  return '{' + out + '}';
+Variables environment_of(const ResolvedRun& run) {
+  Variables variables;
+  for (const auto& [name, value] : run.work().environment) variables.emplace_back(name, fill_placeholders(value, run.bindings));
+  for (const auto& [name, value] : added_variables(run)) variables.emplace_back(name, value);
+  return variables;
 }
 
-std::string srun_json(const ResolvedRun& run) {
+std::vector<std::string> srun_options(const ResolvedRun& run) {
   std::vector<std::string> options;
   for (const std::string& option : run.work().srun) options.push_back(fill_placeholders(option, run.bindings));
-  return json_list(options);
+  return options;
 }
 
-std::string resources_json(const Resources& resources) {
-  return fmt::format(R"({{"time_s":{},"cpus_per_task":{},"mem":{},"gres":{},"constraint":{},"exclusive":{}}})",
-                     json_number(resources.time_s), resources.cpus_per_task, json_or_null(resources.mem),
-                     json_or_null(resources.gres), json_or_null(resources.constraint), boolean_json(resources.exclusive));
+void write_resources(JsonWriter& json, const Resources& resources) {
+  json.begin_object().member("time_s", resources.time_s).member("cpus_per_task", resources.cpus_per_task);
+  json.member("mem", resources.mem).member("gres", resources.gres).member("constraint", resources.constraint);
+  json.member("exclusive", resources.exclusive).end();
 }
 
 /// Which part of its run the attempt is, and how it is warned of its time limit.
-std::string segment_json(const ResolvedRun& run) {
+void write_segment(JsonWriter& json, const ResolvedRun& run) {
   const std::optional<double>& limit_s = run.work().resources.time_s;
   std::optional<double> warn_s;
   if (limit_s) warn_s = run.experiment.continuation->warning_s(*limit_s);
-  return fmt::format(R"({{"number":{},"before":[{}],"from":{},"warn_s":{}}})", run.segment.before.size() + 1,
-                     fmt::join(run.segment.before, ","), run.segment.from, json_number(warn_s));
+  json.begin_object().member("number", run.segment.before.size() + 1).member("before", run.segment.before);
+  json.member("from", run.segment.from).member("warn_s", warn_s).end();
 }
 
 }  // namespace
 
-std::string metrics_json(const std::vector<Metric>& metrics) {
-  std::string out = "[";
-  for (const Metric& metric : metrics) {
-    out += fmt::format(R"({}{{"name":{},"file":{},"{}":{},"unit":{},"series":{}{}}})", out.size() > 1 ? "," : "",
-                       json_quote(metric.name), json_quote(metric.file), metric.source, json_quote(metric.selector),
-                       json_quote(metric.unit), json_or_null(metric.series), optional_metric_json(metric));
-  }
-  return out + ']';
+void write_metrics(JsonWriter& json, const std::vector<Metric>& metrics) {
+  json.begin_array();
+  for (const Metric& metric : metrics) write_metric(json, metric, true);
+  json.end();
 }
 
-std::string formulas_json(const Work& work, const std::vector<Derived>& derive) {
-  const FormulaNames names = formula_names(work, derive);
-  if (names.empty()) return "";
-  std::string derived;
-  for (const auto& [name, text] : names.derived)
-    derived += fmt::format("{}{}:{}", derived.empty() ? "" : ",", json_quote(name), json_quote(text));
-  return fmt::format(R"({{"parameters":{},"derived":{{{}}}}})", json_object(names.parameters), derived);
-}
-
-std::string success_json(const Success& success) {
-  std::string require;
-  for (const LocatedExpression& each : success.require)
-    require += (require.empty() ? "" : ",") + json_quote(each.expression().text());
-  if (!require.empty()) require = ",\"require\":[" + require + ']';
-  return fmt::format(R"({{"exit_code":{},"pattern":{}{}}})", success.exit_code,
-                     success.pattern ? json_quote(*success.pattern) : "null", require);
+void write_json(JsonWriter& json, const Success& success) {
+  std::vector<std::string> require;
+  for (const LocatedExpression& each : success.require) require.push_back(each.expression().text());
+  write_success(json, success.exit_code, success.pattern, require);
 }
 
 std::vector<OutsideGlob> outside_globs(const ResolvedRun& run) {
@@ -167,19 +129,19 @@ std::optional<ProgramFile> program_of(const ResolvedRun& run) {
   return program;
 }
 
-std::string code_json(const ResolvedRun& run) {
-  if (run.work().trainer) return "[]";  // its code is hpcbench's own: the version says it
+std::vector<CodeFile> code_of(const ResolvedRun& run) {
+  if (run.work().trainer) return {};  // its code is hpcbench's own: the version says it
   std::vector<std::string> words = command_words(run);
   // What was made for a run is known by what it was made of.
   const std::string made = run.context.results + "/prepare/";
   for (std::string& word : words) {
     if (word.find(made) != std::string::npos) word.clear();
   }
-  return code_files_json(code_files(words, run.workdir));
+  return code_files(words, run.workdir);
 }
 
 /// What the instances that a run needs were made of, each file once.
-std::string inputs_json(const ResolvedRun& run) {
+std::vector<CodeFile> inputs_of(const ResolvedRun& run) {
   std::vector<CodeFile> files;
   std::vector<std::size_t> open = run.configuration.prepared;
   while (!open.empty()) {
@@ -194,126 +156,125 @@ std::string inputs_json(const ResolvedRun& run) {
       if (!known) files.push_back(file);
     }
   }
-  return code_files_json(files);
+  return files;
 }
 
 }  // namespace
 
-std::string code_files_json(const std::vector<CodeFile>& files) {
-  std::string out = "[";
-  for (const CodeFile& file : files) {
-    out += fmt::format(R"({}{{"path":{},"sha256":"{}"}})", out.size() > 1 ? "," : "", json_quote(file.path), file.sha256);
-  }
-  return out + ']';
+std::string formulas_json(const Work& work, const std::vector<Derived>& derive) {
+  const FormulaNames names = formula_names(work, derive);
+  return names.empty() ? "" : to_json(names);
+}
+
+void write_json(JsonWriter& json, const CodeFile& file) {
+  json.begin_object().member("path", file.path).member("sha256", file.sha256).end();
 }
 
 namespace {
 
 /// Where metrics find files outside of the attempt's folder.
-std::string outside_json(const ResolvedRun& run) {
-  std::string out;
+void write_outside(JsonWriter& json, const ResolvedRun& run) {
+  json.begin_array();
   for (const OutsideGlob& each : outside_globs(run))
-    out += fmt::format(R"({}{{"file":{},"glob":{}}})", out.empty() ? "" : ",", json_quote(each.file), json_quote(each.glob));
-  return '[' + out + ']';
+    json.begin_object().member("file", each.file).member("glob", each.glob).end();
+  json.end();
 }
 
-std::string decks_json(const ResolvedRun& run) {
-  std::string out;
-  for (const FilledDeck& deck : run.decks) {
-    out += fmt::format(R"({}{{"path":{},"from":{},"sha256":"{}"}})", out.empty() ? "" : ",", json_quote(deck.to),
-                       json_quote(deck.from), deck.sha256);
-  }
-  return '[' + out + ']';
+void write_decks(JsonWriter& json, const ResolvedRun& run) {
+  json.begin_array();
+  for (const FilledDeck& deck : run.decks)
+    json.begin_object().member("path", deck.to).member("from", deck.from).member("sha256", deck.sha256).end();
+  json.end();
 }
 
-void add_identity(RunFields& fields, const ResolvedRun& run) {
-  fields.add_number("schema", 1);
-  fields.add_text("experiment", run.experiment.name);
-  fields.add_text("description", run.experiment.description);
-  fields.add_text("config_id", run.key.config_id);
-  fields.add_text("run", to_string(run.key.run));
-  fields.add_number("attempt", run.key.attempt);
-  fields.add_text("batch", run.batch);
-  fields.add_text("executor", run.context.executor);
+void add_identity(JsonWriter& json, const ResolvedRun& run) {
+  json.member("schema", 1);
+  json.member("experiment", run.experiment.name);
+  json.member("description", run.experiment.description);
+  json.member("config_id", run.key.config_id);
+  json.member("run", to_string(run.key.run));
+  json.member("attempt", run.key.attempt);
+  json.member("batch", run.batch);
+  json.member("executor", run.context.executor);
 }
 
-void add_point(RunFields& fields, const ResolvedRun& run) {
-  fields.add("axes", json_object(run.axes));
-  fields.add("parameters", json_object(run.work().parameters));
-  if (!run.derived.empty()) fields.add("derived", json_object(run.derived));
-  fields.add("varied", json_list(run.plan.varied));
-  fields.add_number("nodes", run.configuration.nodes);
-  fields.add_number("gpus_per_node", run.configuration.gpus_per_node);
-  fields.add_number("gpus", run.configuration.gpus());
-  if (!run.experiment.has_gpus) fields.add("has_gpus", "false");
+void add_point(JsonWriter& json, const ResolvedRun& run) {
+  json.member("axes", run.axes);
+  json.member("parameters", run.work().parameters);
+  if (!run.derived.empty()) json.member("derived", run.derived);
+  json.member("varied", run.plan.varied);
+  json.member("nodes", run.configuration.nodes);
+  json.member("gpus_per_node", run.configuration.gpus_per_node);
+  json.member("gpus", run.configuration.gpus());
+  if (!run.experiment.has_gpus) json.member("has_gpus", false);
   if (run.configuration.ranks_per_node) {
-    fields.add_number("ranks_per_node", *run.configuration.ranks_per_node);
-    fields.add_number("ranks", run.configuration.ranks());
+    json.member("ranks_per_node", *run.configuration.ranks_per_node);
+    json.member("ranks", run.configuration.ranks());
   }
-  fields.add_text("launch", to_string(run.work().launch));
-  fields.add_number("processes", process_count(run.configuration));
-  fields.add_number("repeat", run.key.run.number);
-  fields.add_number("repeats", run.experiment.repeats);  // of a part of a study, too: what all of it asks for
-  fields.add_number("seed", run.seed);
+  json.member("launch", to_string(run.work().launch));
+  json.member("processes", process_count(run.configuration));
+  json.member("repeat", run.key.run.number);
+  json.member("repeats", run.experiment.repeats);  // of a part of a study, too: what all of it asks for
+  json.member("seed", run.seed);
 }
 
-void add_container(RunFields& fields, const ResolvedRun& run) {
+void add_container(JsonWriter& json, const ResolvedRun& run) {
   const std::optional<Container>& container = run.container;
-  fields.add("container", container ? json_quote(container->image) : "null");
+  json.member("container", container ? std::optional(container->image) : std::nullopt);
   if (container && container->runtime != ContainerRuntime::apptainer) {
-    fields.add_text("container_runtime", to_string(container->runtime));
+    json.member("container_runtime", to_string(container->runtime));
   }
-  if (container && !container->args.empty()) fields.add("container_args", json_list(container->args));
-  if (container && !container->mounts.empty()) fields.add("container_mounts", json_list(container->mounts));
-  if (run.runs_script()) fields.add("script", "true");
+  if (container && !container->args.empty()) json.member("container_args", container->args);
+  if (container && !container->mounts.empty()) json.member("container_mounts", container->mounts);
+  if (run.runs_script()) json.member("script", true);
 }
 
-void add_work(RunFields& fields, const ResolvedRun& run) {
+void add_work(JsonWriter& json, const ResolvedRun& run) {
   const Work& work = run.work();
-  fields.add("task", json_or_null(work.trainer));
-  fields.add("settings", json_object(trainer_settings(run)));
-  fields.add("argv", json_list(run.argv));
-  fields.add("shell", boolean_json(run.is_shell()));
-  fields.add_text("workdir", run.workdir);
-  fields.add_text("run_dir", kOutputFolder);
-  fields.add("setup", json_list(run.setup));
-  fields.add("modules", json_list(work.modules));
-  if (!work.environment.empty() || !added_variables(run).empty()) fields.add("environment", environment_json(run));
-  if (!work.srun.empty()) fields.add("srun", srun_json(run));
-  add_container(fields, run);
-  fields.add("resources", resources_json(work.resources));
+  json.member("task", work.trainer);
+  json.member("settings", trainer_settings(run));
+  json.member("argv", run.argv);
+  json.member("shell", run.is_shell());
+  json.member("workdir", run.workdir);
+  json.member("run_dir", kOutputFolder);
+  json.member("setup", run.setup);
+  json.member("modules", work.modules);
+  if (!work.environment.empty() || !added_variables(run).empty()) json.member("environment", environment_of(run));
+  if (!work.srun.empty()) json.member("srun", srun_options(run));
+  add_container(json, run);
+  write_resources(json.key("resources"), work.resources);
   if (const RunEstimate* const estimate = run.context.block_times.estimate_of(run.configuration.id, run.key.attempt)) {
-    fields.add("estimated_s", json_number(estimate->seconds));
+    json.member("estimated_s", estimate->seconds);
   }
   if (run.experiment.packs_runs()) {
-    fields.add_number("side_by_side", run.experiment.side_by_side);
-    if (run.experiment.shares_numa) fields.add_text("numa", "shared");
+    json.member("side_by_side", run.experiment.side_by_side);
+    if (run.experiment.shares_numa) json.member("numa", "shared");
   }
-  if (run.experiment.continuation) fields.add("segment", segment_json(run));
-  if (work.partition) fields.add_text("partition", *work.partition);
-  if (run.experiment.merged_output) fields.add_text("output", "merged");
-  if (run.experiment.monitor_s.value_or(0) > 0) fields.add("monitor_s", json_number(run.experiment.monitor_s));
-  fields.add("metrics", metrics_json(work.metrics));
-  fields.add("outside", outside_json(run));
-  if (!run.decks.empty()) fields.add("files", decks_json(run));
-  fields.add("success", success_json(work.success));
-  const std::string formulas = formulas_json(work, run.experiment.derive);
-  if (!formulas.empty()) fields.add("formulas", formulas);
+  if (run.experiment.continuation) write_segment(json.key("segment"), run);
+  if (work.partition) json.member("partition", *work.partition);
+  if (run.experiment.merged_output) json.member("output", "merged");
+  if (run.experiment.monitor_s.value_or(0) > 0) json.member("monitor_s", run.experiment.monitor_s);
+  write_metrics(json.key("metrics"), work.metrics);
+  write_outside(json.key("outside"), run);
+  if (!run.decks.empty()) write_decks(json.key("files"), run);
+  json.member("success", work.success);
+  if (const std::string formulas = formulas_json(work, run.experiment.derive); !formulas.empty())
+    json.member("formulas", JsonText{formulas});
 }
 
-void add_provenance(RunFields& fields, const ResolvedRun& run) {
+void add_provenance(JsonWriter& json, const ResolvedRun& run) {
   const Provenance& provenance = run.context.provenance;
-  fields.add_text("call_folder", run.context.call_folder);
-  fields.add("intended_unix_s", fmt::format("{:.3f}", run.context.intended_unix_s.value_or(unix_time_s())));
-  fields.add_text("hpcbench", provenance.hpcbench_version);
-  fields.add("commit", json_or_null(provenance.commit));
-  fields.add("dirty", provenance.dirty ? boolean_json(*provenance.dirty) : "null");
-  fields.add("code", code_json(run));
+  json.member("call_folder", run.context.call_folder);
+  json.member("intended_unix_s", json_time(run.context.intended_unix_s.value_or(unix_time_s())));
+  json.member("hpcbench", provenance.hpcbench_version);
+  json.member("commit", provenance.commit);
+  json.member("dirty", provenance.dirty);
+  json.member("code", code_of(run));
   if (const std::optional<ProgramFile> program = program_of(run)) {
-    fields.add("program", fmt::format(R"({{"name":{},"path":{},"sha256":"{}"}})", json_quote(program->name),
-                                      json_quote(program->path), program->sha256));
+    json.key("program").begin_object().member("name", program->name).member("path", program->path);
+    json.member("sha256", program->sha256).end();
   }
-  if (!run.configuration.prepared.empty()) fields.add("inputs", inputs_json(run));
+  if (!run.configuration.prepared.empty()) json.member("inputs", inputs_of(run));
 }
 
 }  // namespace
@@ -321,33 +282,35 @@ void add_provenance(RunFields& fields, const ResolvedRun& run) {
 std::string imported_run_json(const Experiment& experiment, const Plan& plan, const Configuration& configuration,
                               const AttemptKey& key, const std::string& executor, const std::vector<Metric>& metrics) {
   const Work& work = *configuration.work;
-  RunFields fields;
-  fields.add_number("schema", 1);
-  fields.add_text("experiment", experiment.name);
-  fields.add_text("config_id", key.config_id);
-  fields.add_text("run", to_string(key.run));
-  fields.add_number("attempt", key.attempt);
-  fields.add_text("executor", executor);
-  fields.add("axes", json_object(plan.bindings(configuration)));
-  fields.add("parameters", json_object(work.parameters));
-  fields.add_number("nodes", configuration.nodes);
-  fields.add_number("gpus_per_node", configuration.gpus_per_node);
-  fields.add_number("gpus", configuration.gpus());
-  if (!experiment.has_gpus) fields.add("has_gpus", "false");
-  fields.add("metrics", metrics_json(metrics));
-  fields.add("success", success_json(work.success));
-  const std::string formulas = formulas_json(work, experiment.derive);
-  if (!formulas.empty()) fields.add("formulas", formulas);
-  return fields.finish();
+  JsonWriter json;
+  json.begin_object(JsonLayout::lines);
+  json.member("schema", 1);
+  json.member("experiment", experiment.name);
+  json.member("config_id", key.config_id);
+  json.member("run", to_string(key.run));
+  json.member("attempt", key.attempt);
+  json.member("executor", executor);
+  json.member("axes", plan.bindings(configuration));
+  json.member("parameters", work.parameters);
+  json.member("nodes", configuration.nodes);
+  json.member("gpus_per_node", configuration.gpus_per_node);
+  json.member("gpus", configuration.gpus());
+  if (!experiment.has_gpus) json.member("has_gpus", false);
+  write_metrics(json.key("metrics"), metrics);
+  json.member("success", work.success);
+  if (const std::string formulas = formulas_json(work, experiment.derive); !formulas.empty())
+    json.member("formulas", JsonText{formulas});
+  return json.end().take() + "\n";
 }
 
 std::string run_json_text(const ResolvedRun& run) {
-  RunFields fields;
-  add_identity(fields, run);
-  add_point(fields, run);
-  add_work(fields, run);
-  add_provenance(fields, run);
-  return fields.finish();
+  JsonWriter json;
+  json.begin_object(JsonLayout::lines);
+  add_identity(json, run);
+  add_point(json, run);
+  add_work(json, run);
+  add_provenance(json, run);
+  return json.end().take() + "\n";
 }
 
 }  // namespace hpcbench

@@ -5,11 +5,11 @@
 
 #include <csignal>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "runfiles/launcher_failure.hpp"
 #include "runfiles/layout.hpp"
@@ -18,16 +18,9 @@ namespace hpcbench {
 
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 constexpr int kSchema = 1;
 constexpr std::size_t kTailBytes = 2000;
 constexpr std::size_t kSearchedBytes = 1 << 20;  // for lines of one rank, and for what stands above a launcher's words
-
-template <typename T>
-OrderedJson or_null(const std::optional<T>& value) {
-  return value ? OrderedJson(*value) : OrderedJson(nullptr);
-}
 
 /// Empty if it cannot be read.
 std::string read_gpu_file(const std::filesystem::path& path) {
@@ -83,38 +76,24 @@ std::string to_utf8(const std::string& bytes) { return is_utf8(bytes) ? bytes : 
 
 }  // namespace
 
-OrderedJson process_json(const ProcessEnd& end) {
-  OrderedJson json{{"rank", end.rank},
-                   {"exit_code", or_null(end.exit_code)},
-                   {"signal", or_null(end.signal)},
-                   {"wall_s", end.wall_s},
-                   {"user_s", end.user_s},
-                   {"sys_s", end.sys_s},
-                   {"max_rss_bytes", end.max_rss_bytes}};
-  if (!end.usage_known) json["user_s"] = json["sys_s"] = json["max_rss_bytes"] = nullptr;
-  return json;
-}
-
-std::string json_line(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+void write_process(JsonWriter& json, const ProcessEnd& end) {
+  const auto used = [&](auto value) { return end.usage_known ? std::optional(value) : std::nullopt; };
+  json.member("rank", end.rank).member("exit_code", end.exit_code).member("signal", end.signal).member("wall_s", end.wall_s);
+  json.member("user_s", used(end.user_s)).member("sys_s", used(end.sys_s)).member("max_rss_bytes", used(end.max_rss_bytes));
 }
 
 std::string started_json(const StartedFacts& facts) {
-  OrderedJson json{{"schema", kSchema},
-                   {"host", facts.node.value_or(facts.process.host)},
-                   {"boot_id", facts.process.boot_id},
-                   {"pid", facts.process.pid},
-                   {"started_unix_s", unix_time_s()},
-                   {"monotonic_s", monotonic_s()},
-                   {"job", or_null(facts.job)},
-                   {"master_port", facts.master_port},
-                   {"devices", or_null(facts.node ? facts.devices : gpu_models())}};
+  JsonWriter json;
+  json.begin_object().member("schema", kSchema).member("host", facts.node.value_or(facts.process.host));
+  json.member("boot_id", facts.process.boot_id).member("pid", facts.process.pid).member("started_unix_s", unix_time_s());
+  json.member("monotonic_s", monotonic_s()).member("job", facts.job).member("master_port", facts.master_port);
+  json.member("devices", facts.node ? facts.devices : gpu_models());
   if (facts.nodes) {
-    json["nodes"] = *facts.nodes;
+    json.member("nodes", *facts.nodes);
   } else {
-    json["cores"] = std::thread::hardware_concurrency();  // those that this process may use
+    json.member("cores", std::thread::hardware_concurrency());  // those that this process may use
   }
-  return json_line(json);
+  return json.end().take() + "\n";
 }
 
 const ProcessEnd* deciding_process(const Supervision& supervision) {
@@ -140,28 +119,31 @@ int exit_status(const Supervision& supervision, int good_exit_code) {
 std::string finished_json(const FinishedFacts& facts) {
   const Supervision& supervision = facts.supervision;
   const ProcessEnd* const decides = deciding_process(supervision);
-  OrderedJson json{{"schema", kSchema}, {"host", facts.host}, {"finished_unix_s", unix_time_s()}};
-  json["wall_s"] = supervision.wall_s;
-  json["exit_code"] = decides != nullptr ? or_null(decides->exit_code) : OrderedJson(0);
-  json["signal"] = decides != nullptr ? or_null(decides->signal) : OrderedJson(nullptr);
-  if (decides == nullptr && facts.error) json["exit_code"] = kExitCannotStart;
-  if (supervision.first_failed_rank) json["first_failed_rank"] = *supervision.first_failed_rank;
-  json["timed_out"] = supervision.timed_out;
-  if (supervision.warned) json["warned"] = true;
-  if (supervision.suspended_s) json["suspended_s"] = *supervision.suspended_s;
-  json["time_limit_s"] = or_null(facts.time_limit_s);
-  json["cancelled"] = supervision.cancelled_by.has_value();
-  if (facts.oom_kill) json["oom_kill"] = *facts.oom_kill;
-  if (facts.error) json["error"] = *facts.error;
-  if (facts.never_began) json["never_began"] = true;
-  if (facts.bound) json["bound"] = *facts.bound;
-  if (facts.shared) json["shared"] = *facts.shared;
-  if (facts.tail) json["tail"] = *facts.tail;
-  json["processes"] = OrderedJson::array();
-  for (const ProcessEnd& end : supervision.processes) json["processes"].push_back(process_json(end));
-  json["files"] = OrderedJson::object();
-  for (const auto& [name, size_bytes] : facts.files) json["files"][name] = size_bytes;
-  return json_line(json);
+  const std::optional<int> without_process = facts.error ? kExitCannotStart : 0;
+  JsonWriter json;
+  json.begin_object().member("schema", kSchema).member("host", facts.host).member("finished_unix_s", unix_time_s());
+  json.member("wall_s", supervision.wall_s).member("exit_code", decides != nullptr ? decides->exit_code : without_process);
+  json.member("signal", decides != nullptr ? decides->signal : std::nullopt);
+  const auto member_if_known = [&](const char* key, const auto& value) {
+    if (value) json.member(key, *value);
+  };
+  member_if_known("first_failed_rank", supervision.first_failed_rank);
+  json.member("timed_out", supervision.timed_out);
+  if (supervision.warned) json.member("warned", true);
+  member_if_known("suspended_s", supervision.suspended_s);
+  json.member("time_limit_s", facts.time_limit_s).member("cancelled", supervision.cancelled_by.has_value());
+  member_if_known("oom_kill", facts.oom_kill);
+  member_if_known("error", facts.error);
+  if (facts.never_began) json.member("never_began", true);
+  member_if_known("bound", facts.bound);
+  member_if_known("shared", facts.shared);
+  member_if_known("tail", facts.tail);
+  json.key("processes").begin_array();
+  for (const ProcessEnd& end : supervision.processes) {
+    write_process(json.begin_object(), end);
+    json.end();
+  }
+  return json.end().member("files", facts.files).end().take() + "\n";
 }
 
 std::string rank_file(const std::string& stem, int rank, const std::string& extension) {

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/host.hpp"
+#include "base/json_writer.hpp"
 #include "runfiles/process_end.hpp"
 
 namespace hpcbench {
@@ -18,10 +18,8 @@ inline constexpr int kExitCannotStart = 127;
 /// What is added to a signal's number for an exit code, as shells have it.
 inline constexpr int kSignalExitBase = 128;
 
-/// One entry of `processes` in finished.json: what wait4(2) said of a rank.
-nlohmann::ordered_json process_json(const ProcessEnd& end);
-/// JSON as one line, whatever bytes are in it.
-std::string json_line(const nlohmann::ordered_json& json);
+/// The members of an entry of `processes` in finished.json: what wait4(2) said of a rank.
+void write_process(JsonWriter& json, const ProcessEnd& end);
 
 /// The facts of started.json.
 struct StartedFacts {

@@ -11,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "base/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -89,17 +90,16 @@ std::string attempt_path(const std::string& attempt_folder) {
 }
 
 void note_binding(const std::string& path, const RankBinding& binding) {
-  append_binding_line(
-      path, fmt::format(R"({{"run":{},"rank":{},"pid":{},"cpus":{},"cores":{},"numa":{},"gpus":{},"from_s":{:.6f}}})"
-                        "\n",
-                        json_quote(binding.run), binding.rank, binding.pid, json_quote(binding.cpus), json_quote(binding.cores),
-                        json_quote(binding.numa), json_quote(binding.gpus), binding.from_s));
+  JsonWriter json;
+  json.begin_object().member("run", binding.run).member("rank", binding.rank).member("pid", binding.pid);
+  json.member("cpus", binding.cpus).member("cores", binding.cores).member("numa", binding.numa).member("gpus", binding.gpus);
+  append_binding_line(path, json.member("from_s", json_time(binding.from_s, 6)).end().take() + "\n");
 }
 
 void note_binding_end(const std::string& path, const std::string& run, int rank, double to_s) {
-  append_binding_line(path, fmt::format(R"({{"run":{},"rank":{},"to_s":{:.6f}}})"
-                                        "\n",
-                                        json_quote(run), rank, to_s));
+  JsonWriter json;
+  json.begin_object().member("run", run).member("rank", rank).member("to_s", json_time(to_s, 6)).end();
+  append_binding_line(path, json.take() + "\n");
 }
 
 std::vector<RankBinding> read_bindings(const std::string& path) {

@@ -26,11 +26,12 @@ std::optional<T> optional_member(const nlohmann::json& object, const char* key) 
 }  // namespace
 
 std::string rank_report_json(const RankReport& report) {
-  nlohmann::ordered_json json = process_json(report.end);
-  if (report.oom_kill) json["oom_kill"] = true;
-  if (report.error) json["error"] = *report.error;
-  if (report.tail) json["tail"] = *report.tail;
-  return json_line(json);
+  JsonWriter json;
+  write_process(json.begin_object(), report.end);
+  if (report.oom_kill) json.member("oom_kill", true);
+  if (report.error) json.member("error", *report.error);
+  if (report.tail) json.member("tail", *report.tail);
+  return json.end().take() + "\n";
 }
 
 std::optional<RankReport> parse_rank_report(const std::string& text) {

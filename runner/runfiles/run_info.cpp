@@ -205,8 +205,8 @@ void read_start(const JsonMembers& members, RunInfo& info) {
   fields.take("monitor_s", info.monitor_s, amount);
 }
 
-NamesOfFormulas read_names_of_formulas(std::string_view object) {
-  NamesOfFormulas names;
+FormulaNames read_formula_names(std::string_view object) {
+  FormulaNames names;
   JsonMembers members, derived;
   if (!scan_object(object, members)) return names;
   names.parameters = json_bindings(find_member(members, "parameters"));
@@ -284,7 +284,7 @@ RunInfo parse_run_json(std::string_view text) {
   read_start(members, info);
   info.outside = read_outside(member("outside"));
   info.metrics = read_metrics_json(member("metrics"));
-  info.formula_names = read_names_of_formulas(member("formulas"));
+  info.formula_names = read_formula_names(member("formulas"));
   for (const char* name : {"commit", "dirty", "hpcbench", "seed"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
   }
@@ -364,6 +364,13 @@ Finished parse_finished(std::string_view text) {
     if (const auto size = json_integer(file.value)) finished.files[std::string(file.key)] = *size;
   }
   return finished;
+}
+
+void write_success(JsonWriter& json, int exit_code, const std::optional<std::string>& pattern,
+                   const std::vector<std::string>& require) {
+  json.begin_object().member("exit_code", exit_code).member("pattern", pattern);
+  if (!require.empty()) json.member("require", require);
+  json.end();
 }
 
 }  // namespace hpcbench

@@ -15,15 +15,6 @@
 
 namespace hpcbench {
 
-/// What formulas and requirements name beside metrics and axes: parameters, and derived values with their expressions in order
-/// of need.
-struct NamesOfFormulas {
-  Bindings parameters;
-  std::vector<std::pair<std::string, std::string>> derived;
-
-  bool empty() const { return parameters.empty() && derived.empty(); }
-};
-
 /// Which part of its run an attempt is: only where `continue` lets runs have several.
 struct SegmentInfo {
   std::vector<int> before;       // the attempts that are the segments before it
@@ -61,7 +52,7 @@ struct RunInfo {
   int success_exit_code = 0;
   std::optional<std::string> success_pattern;
   std::vector<std::string> success_require;
-  NamesOfFormulas formula_names;
+  FormulaNames formula_names;
   std::optional<SegmentInfo> segment;
   std::string inject;  // the faults that `inject`, a retired key, asked for, as JSON; empty: none
   std::map<std::string, std::string>
@@ -117,5 +108,9 @@ struct Finished {
 };
 
 Finished parse_finished(std::string_view text);
+
+/// `{"exit_code":0,"pattern":null}`, and `require` if there are requirements.
+void write_success(JsonWriter& json, int exit_code, const std::optional<std::string>& pattern,
+                   const std::vector<std::string>& require);
 
 }  // namespace hpcbench

@@ -1,6 +1,5 @@
 #include "runfiles/set_aside.hpp"
 
-#include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -25,11 +25,10 @@ std::string user_name() {
 }  // namespace
 
 void write_set_aside(const std::string& attempt_folder, const std::string& why, bool again) {
-  const std::string by = user_name();
-  const std::string text =
-      fmt::format("{{\"schema\":1,\"why\":{},\"again\":{},\"by\":{},\"set_aside_unix_s\":{:.3f}}}\n", json_quote(why),
-                  again ? "true" : "false", by.empty() ? "null" : json_quote(by), unix_time_s());
-  write_file(aside_file(attempt_folder), text, Durability::durable);
+  JsonWriter json;
+  json.begin_object().member("schema", 1).member("why", why).member("again", again).member("by", text_or_null(user_name()));
+  json.member("set_aside_unix_s", json_time(unix_time_s())).end();
+  write_file(aside_file(attempt_folder), json.take() + "\n", Durability::durable);
 }
 
 std::optional<SetAside> read_set_aside(const std::string& attempt_folder) {

@@ -1,10 +1,9 @@
 #include "runfiles/settled.hpp"
 
-#include <fmt/format.h>
-
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -16,10 +15,11 @@ std::string settled_file(const std::string& attempt_folder) { return attempt_fol
 }  // namespace
 
 void write_settled(const std::string& attempt_folder, const Settled& settled) {
-  const std::string text = fmt::format("{{\"schema\":1,\"outcome\":\"{}\",\"reason\":{}{},\"settled_unix_s\":{:.3f}}}\n",
-                                       to_string(settled.outcome), settled.reason ? json_quote(*settled.reason) : "null",
-                                       settled.tail ? ",\"tail\":" + json_quote(*settled.tail) : "", unix_time_s());
-  write_file(settled_file(attempt_folder), text, Durability::durable);
+  JsonWriter json;
+  json.begin_object().member("schema", 1).member("outcome", to_string(settled.outcome)).member("reason", settled.reason);
+  if (settled.tail) json.member("tail", *settled.tail);
+  json.member("settled_unix_s", json_time(unix_time_s())).end();
+  write_file(settled_file(attempt_folder), json.take() + "\n", Durability::durable);
 }
 
 std::optional<Settled> read_settled(const std::string& attempt_folder) {

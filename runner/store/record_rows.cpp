@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "store/record_text.hpp"
 #include "store/store.hpp"
 
@@ -62,9 +63,9 @@ void bind_record(SQLite::Statement& row, const AttemptRecord& record) {
   row.bind(21, to_string(record.key));
   row.bind(22, bindings_json(record.axes));
   row.bind(23, numbers_json(record.metrics));
-  row.bind(24, texts_json(record.units));
-  row.bind(25, texts_json(record.facts));
-  row.bind(26, list_json(record.warnings));
+  row.bind(24, to_json(record.units));
+  row.bind(25, to_json(record.facts));
+  row.bind(26, to_json(record.warnings));
   row.bind(27, record.rules);
   row.bind(28, static_cast<int>(record.aside ? record.aside->standing() : Standing::normal));
   if (record.aside) row.bind(29, record.aside->why);

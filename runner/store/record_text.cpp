@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iterator>
 
 #include "base/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -19,12 +19,12 @@ std::string key_text(std::string_view key) {
 }  // namespace
 
 std::string numbers_json(const NameMap<double>& numbers) {
-  std::string out = "{";
+  JsonWriter json;
+  json.begin_object();
   for (const auto& [name, number] : numbers) {
-    if (!std::isfinite(number)) continue;
-    fmt::format_to(std::back_inserter(out), "{}{}:{}", out.size() > 1 ? "," : "", json_quote(name), number);
+    if (std::isfinite(number)) json.member(name, number);
   }
-  return out + '}';
+  return json.end().take();
 }
 
 NameMap<double> read_numbers(std::string_view json) {
@@ -38,15 +38,6 @@ NameMap<double> read_numbers(std::string_view json) {
   return numbers;
 }
 
-std::string texts_json(const NameMap<std::string>& texts) {
-  std::string out = "{";
-  for (const auto& [name, text] : texts) {
-    if (out.size() > 1) out += ',';
-    out += json_quote(name) + ':' + json_quote(text);
-  }
-  return out + '}';
-}
-
 NameMap<std::string> read_texts(std::string_view json) {
   NameMap<std::string> texts;
   JsonMembers members;
@@ -56,15 +47,6 @@ NameMap<std::string> read_texts(std::string_view json) {
     if (auto text = json_string(member.value)) texts.emplace(key_text(member.key), *std::move(text));
   }
   return texts;
-}
-
-std::string list_json(const std::vector<std::string>& list) {
-  std::string out = "[";
-  for (const std::string& text : list) {
-    if (out.size() > 1) out += ',';
-    out += json_quote(text);
-  }
-  return out + ']';
 }
 
 std::vector<std::string> read_list(std::string_view json) {

@@ -14,10 +14,8 @@ namespace hpcbench {
 std::string numbers_json(const NameMap<double>& numbers);
 NameMap<double> read_numbers(std::string_view json);
 
-std::string texts_json(const NameMap<std::string>& texts);
 NameMap<std::string> read_texts(std::string_view json);
 
-std::string list_json(const std::vector<std::string>& list);
 std::vector<std::string> read_list(std::string_view json);
 
 }  // namespace hpcbench

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 
 namespace hpcbench {
@@ -56,14 +57,12 @@ void write_last_run(const std::string& results_root, const LastRun& run) {
   for (const bool deeper : {true, false}) {
     const std::string folder = deeper ? results_root + "/" + run.experiment : results_root;
     if (!std::filesystem::is_directory(folder)) continue;
-    nlohmann::ordered_json json = {{"schema", 1},
-                                   {"experiment", run.experiment},
-                                   {"file", seen_from(run.file, deeper)},
-                                   {"profile", run.profile},
-                                   {"site", seen_from(run.site, deeper)},
-                                   {"settings", run.settings}};
-    if (!together.empty()) json["profiles_together"] = together;
-    const std::string text = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    JsonWriter json(1);
+    json.begin_object(JsonLayout::lines).member("schema", 1).member("experiment", run.experiment);
+    json.member("file", seen_from(run.file, deeper)).member("profile", run.profile).member("site", seen_from(run.site, deeper));
+    json.member("settings", run.settings);
+    if (!together.empty()) json.member("profiles_together", together);
+    const std::string text = json.end().take() + "\n";
     try {
       write_file(last_run_file(folder), text, Durability::none);
     } catch (const UnavailableError&) {

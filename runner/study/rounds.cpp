@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "plan/select.hpp"
 #include "study/follow.hpp"
@@ -292,25 +292,20 @@ std::vector<std::string> rounds_lines(const Study& study, const RoundsView& view
 
 std::string rounds_json(const Study& study, const RoundsView& view) {
   if (!study.experiment.repeat_rule && !study.experiment.budget) return "";
-  using Json = nlohmann::ordered_json;
   const std::string unit = key_of(study.plan.cost_unit);
-  Json json = {{"spent_" + unit, view.spent_hours}};
-  if (study.experiment.budget) json["budget_" + unit] = study.experiment.budget->hours;
-  if (study.experiment.repeat_rule) json["until"] = study.experiment.repeat_rule->until;
-  json["looks"] = study.experiment.report.looks;
-  json["rows"] = Json::array();
+  JsonWriter json;
+  json.begin_object().member("spent_" + unit, view.spent_hours);
+  if (study.experiment.budget) json.member("budget_" + unit, study.experiment.budget->hours);
+  if (study.experiment.repeat_rule) json.member("until", study.experiment.repeat_rule->until);
+  json.member("looks", study.experiment.report.looks).key("rows").begin_array();
   for (std::size_t i = 0; i < view.rows.size(); ++i) {
     const LookProgress& row = view.rows[i];
-    json["rows"].push_back({{"config_id", study.plan.configurations[i].id},
-                            {"ended", row.ended},
-                            {"look", row.look},
-                            {"half_width", row.half_width ? Json(*row.half_width) : Json(nullptr)},
-                            {"decided", row.decided},
-                            {"next", row.next > row.ended ? Json(row.next) : Json(nullptr)},
-                            {"forecast", row.forecast ? Json(*row.forecast) : Json(nullptr)},
-                            {"why", row.why}});
+    json.begin_object().member("config_id", study.plan.configurations[i].id).member("ended", row.ended);
+    json.member("look", row.look).member("half_width", row.half_width).member("decided", row.decided);
+    json.member("next", row.next > row.ended ? std::optional(row.next) : std::nullopt);
+    json.member("forecast", row.forecast).member("why", row.why).end();
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.end().end().take();
 }
 
 void count_next_round(const Study& study, const RoundsView& view, PlanDiff& diff) {

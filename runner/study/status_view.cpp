@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "study/index.hpp"
 #include "study/kept/changed_program.hpp"
@@ -22,71 +22,21 @@ namespace hpcbench {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// As Json::dump writes it, which is asked only where a character needs more than its quotes. Not json_quote, which spells some
-/// control characters differently: the document is spelled in one way.
-std::string json_text(const std::string& text) {
-  const bool plain =
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
-  return plain ? '"' + text + '"' : Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+/// One of the list of runs: written without a tree of values, which a million runs would each build and destroy.
+void write_run(JsonWriter& json, const StatusView& view, const RunStatus& run, double now_unix_s) {
+  const AttemptRecord none;
+  const AttemptRecord& attempt = run.attempt ? *run.attempt : none;
+  const auto of_attempt = [&](auto value) { return run.attempt ? std::optional(std::move(value)) : std::nullopt; };
+  json.begin_object(JsonLayout::lines).member("run", run.run).key("axes").begin_object(JsonLayout::lines);
+  for (const auto& [name, value] : run.axes) json.member(name, value);
+  json.end().member("state", to_string(run.state)).member("attempt", of_attempt(fmt::format("a{}", attempt.key.attempt)));
+  json.member("executor", run.attempt ? attempt.executor : view.executor).member("job", attempt.job);
+  json.member("reason", run.not_begun.empty() ? attempt.reason : run.not_begun).member("node", attempt.node);
+  json.member("elapsed_s", run.attempt ? elapsed_s(attempt, now_unix_s) : std::nullopt);
+  json.member("expected_start", run.expected_start).member("exit_code", attempt.exit_code).member("signal", attempt.signal);
+  if (!run.set_aside.empty()) json.member("set_aside", run.set_aside);
+  json.member("path", of_attempt(view.results + "/" + to_string(attempt.key))).end();
 }
-
-std::string json_text(const std::optional<std::string>& text) { return text ? json_text(*text) : "null"; }
-
-/// Members of the list of runs, each on a line of its own, two levels deep; written without a tree of values, which a million
-/// runs would each build and destroy.
-class RunWriter {
- public:
-  RunWriter(const StatusView& view, double now_unix_s) : view_(view), now_unix_s_(now_unix_s) {}
-
-  std::string text(const RunStatus& run) {
-    const AttemptRecord none;
-    const AttemptRecord& attempt = run.attempt ? *run.attempt : none;
-    const std::optional<double> elapsed = run.attempt ? elapsed_s(attempt, now_unix_s_) : std::nullopt;
-    const std::string key = run.attempt ? to_string(attempt.key) : "";
-    std::string text = "\n  {";
-    const auto add = [&](const char* name, const std::string& value) {
-      text += text.back() == '{' ? "\n   \"" : ",\n   \"";
-      text.append(name).append("\": ").append(value);
-    };
-    add("run", json_text(run.run));
-    add("axes", axes(run.axes));
-    add("state", json_text(std::string(to_string(run.state))));
-    add("attempt", run.attempt ? fmt::format("\"a{}\"", attempt.key.attempt) : "null");
-    add("executor", json_text(run.attempt ? attempt.executor : view_.executor));
-    add("job", json_text(attempt.job));
-    add("reason", run.not_begun.empty() ? json_text(attempt.reason) : json_text(run.not_begun));
-    add("node", json_text(attempt.node));
-    add("elapsed_s", elapsed ? Json(*elapsed).dump() : "null");
-    add("expected_start", json_text(run.expected_start));
-    add("exit_code", attempt.exit_code ? fmt::to_string(*attempt.exit_code) : "null");
-    add("signal", attempt.signal ? fmt::to_string(*attempt.signal) : "null");
-    if (!run.set_aside.empty()) add("set_aside", json_text(run.set_aside));
-    add("path", run.attempt ? json_text(view_.results + "/" + key) : "null");
-    return text + "\n  }";
-  }
-
- private:
-  /// Runs of one configuration follow each other.
-  const std::string& axes(const Bindings& axes) {
-    if (!axes_text_.empty() && axes == axes_) return axes_text_;
-    axes_ = axes;
-    axes_text_ = "{";
-    for (const auto& [name, value] : axes) {
-      axes_text_ += axes_text_.size() > 1 ? ",\n    " : "\n    ";
-      axes_text_ +=
-          json_text(name) + ": " + Json::parse(value.canonical()).dump(-1, ' ', false, Json::error_handler_t::replace);
-    }
-    axes_text_ += axes.empty() ? "}" : "\n   }";
-    return axes_text_;
-  }
-
-  const StatusView& view_;
-  double now_unix_s_;
-  Bindings axes_;
-  std::string axes_text_;
-};
 
 /// Names of the repeats as texts sort them: r100 before r11.
 std::vector<RunName> repeats_in_text_order(int repeats) {
@@ -404,33 +354,35 @@ std::string status_text(const StatusView& view, double now_unix_s, bool all) {
 }
 
 void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write) {
-  Json head = {{"schema", 1}, {"experiment", view.experiment}, {"results", view.results}};
-  for (const auto& [state, count] : view.counts) head["counts"][std::string(to_string(state))] = count;
-  head["imported"] = Json::object();
-  for (const auto& [state, count] : imported_counts(view)) head["imported"][std::string(to_string(state))] = count;
-  head["owner"] = view.owner ? Json(*view.owner) : Json(nullptr);
-  head["without_value"] = Json::array();
+  JsonWriter json(1);
+  const auto write_counts = [](JsonWriter& json, const auto& counts) {
+    json.begin_object(JsonLayout::lines);
+    for (const auto& [state, count] : counts) json.member(to_string(state), count);
+    json.end();
+  };
+  json.begin_object(JsonLayout::lines).member("schema", 1).member("experiment", view.experiment);
+  write_counts(json.member("results", view.results).key("counts"), view.counts);
+  write_counts(json.key("imported"), imported_counts(view));
+  json.member("owner", view.owner).key("without_value").begin_array(JsonLayout::lines);
   for (const MissedMetric& missed : view.missed) {
-    head["without_value"].push_back({{"metric", missed.name},
-                                     {"file", missed.file},
-                                     {missed.source, missed.selector},
-                                     {"runs", missed.runs},
-                                     {"of", missed.of}});
-    if (missed.nan > 0) head["without_value"].back()["nan"] = missed.nan;
+    json.begin_object(JsonLayout::lines).member("metric", missed.name).member("file", missed.file);
+    json.member(missed.source, missed.selector).member("runs", missed.runs).member("of", missed.of);
+    if (missed.nan > 0) json.member("nan", missed.nan);
+    json.end();
   }
-  head["changed"] = Json::array();
-  for (const ProgramChange& change : view.changed)
-    head["changed"].push_back({{"file", change.name}, {"runs", change.runs}, {"of", change.of}});
-  head["set_aside"] = view.set_aside;
-  head["tried_again"] = view.tried_again;
-  if (view.to_continue > 0) head["to_continue"] = view.to_continue;
-  std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
-  text.erase(text.rfind('\n'));  // the list of runs goes on before the closing brace
-  if (!view.rounds_json.empty()) text += ",\n \"looks\": " + view.rounds_json;
-  write(text + ",\n \"runs\": [");
-  RunWriter writer(view, now_unix_s);
-  for (const RunStatus& run : view.runs) write((&run == &view.runs.front() ? "" : ",") + writer.text(run));
-  write(view.runs.empty() ? "]\n}\n" : "\n ]\n}\n");
+  json.end().key("changed").begin_array(JsonLayout::lines);
+  for (const ProgramChange& change : view.changed) {
+    json.begin_object(JsonLayout::lines).member("file", change.name).member("runs", change.runs).member("of", change.of).end();
+  }
+  json.end().member("set_aside", view.set_aside).member("tried_again", view.tried_again);
+  if (view.to_continue > 0) json.member("to_continue", view.to_continue);
+  if (!view.rounds_json.empty()) json.member("looks", JsonText{view.rounds_json});
+  json.key("runs").begin_array(JsonLayout::lines);
+  for (const RunStatus& run : view.runs) {
+    write_run(json, view, run, now_unix_s);
+    write(json.take());
+  }
+  write(json.end().end().take() + "\n");
 }
 
 }  // namespace hpcbench

@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.hpp"
 #include "base/host.hpp"
+#include "base/json_writer.hpp"
 #include "base/text.hpp"
 #include "runfiles/attempt_hash.hpp"
 #include "runfiles/block_claim.hpp"
@@ -120,10 +120,10 @@ void AttemptBatch::note_returned(const std::vector<AttemptKey>& attempts) {
 void AttemptBatch::note_job(const AttemptKey& attempt, const std::string& job) { jobs_.emplace_back(attempt, job); }
 
 void AttemptBatch::close() {
-  nlohmann::ordered_json jobs = nlohmann::ordered_json::object();
-  for (const auto& [key, job] : jobs_) jobs[to_string(key)] = job;
-  write_file(folder_ + "/submitted.json", nlohmann::ordered_json{{"schema", 1}, {"jobs", std::move(jobs)}}.dump() + "\n",
-             Durability::none);
+  JsonWriter json;
+  json.begin_object().member("schema", 1).key("jobs").begin_object();
+  for (const auto& [key, job] : jobs_) json.member(to_string(key), job);
+  write_file(folder_ + "/submitted.json", json.end().end().take() + "\n", Durability::none);
 }
 
 std::vector<OpenBatch> read_open_batches(const std::string& results) {

@@ -1,7 +1,4 @@
-#include <fmt/format.h>
-
-#include "base/text.hpp"
-#include "plan/json_text.hpp"
+#include "base/json_writer.hpp"
 #include "report/comparison/comparison.hpp"
 #include "report/comparison/comparison_formats.hpp"
 #include "report/escapes.hpp"
@@ -9,46 +6,45 @@
 namespace hpcbench {
 namespace {
 
-std::string runs_json(const SideRuns& runs) {
-  return fmt::format(
-      R"({{"with_value":{},"without_value":{},"nan":{},"failed":{},"unfinished":{},"not_begun":{},"set_aside":{},"measured_again":{}}})",
-      runs.with_value, runs.without_value, runs.nan, runs.failed, runs.unfinished, runs.not_begun, runs.set_aside,
-      runs.measured_again);
+void write_runs(JsonWriter& json, const SideRuns& runs) {
+  json.begin_object().member("with_value", runs.with_value).member("without_value", runs.without_value);
+  json.member("nan", runs.nan).member("failed", runs.failed).member("unfinished", runs.unfinished);
+  json.member("not_begun", runs.not_begun).member("set_aside", runs.set_aside);
+  json.member("measured_again", runs.measured_again).end();
 }
 
-std::string compared_row_json(const ComparedRow& row) {
-  std::vector<std::string> axes;
-  for (const auto& [name, value] : row.axes) axes.push_back(json_quote(name) + ":" + value.canonical());
-  const Interval* const interval = row.ratio && row.ratio->interval ? &*row.ratio->interval : nullptr;
-  const auto end = [&](double Interval::*field) {
-    return interval != nullptr ? json_number(interval->*field) : json_number({});
+void write_side(JsonWriter& json, const std::string& id, int n, const std::optional<double>& median, const SideRuns& runs) {
+  json.begin_object().member("config_id", id).member("n", n).member("median", median);
+  write_runs(json.key("runs"), runs);
+  json.end();
+}
+
+void write_row(JsonWriter& json, const ComparedRow& row) {
+  json.begin_object().key("axes").begin_object();
+  for (const auto& [name, value] : row.axes) json.member(name, JsonText{value.canonical()});
+  write_side(json.end().key("a"), row.a_id, row.a_n, row.a_median, row.a_runs);
+  write_side(json.key("b"), row.b_id, row.b_n, row.b_median, row.b_runs);
+  const auto end = [&](double Interval::*member) {
+    return row.ratio && row.ratio->interval ? std::optional((*row.ratio->interval).*member) : std::nullopt;
   };
-  return fmt::format(R"({{"axes":{{{}}},"a":{{"config_id":{},"n":{},"median":{},"runs":{}}},)", join(axes, ","),
-                     json_quote(row.a_id), row.a_n, json_number(row.a_median), runs_json(row.a_runs)) +
-         fmt::format(R"("b":{{"config_id":{},"n":{},"median":{},"runs":{}}},)", json_quote(row.b_id), row.b_n,
-                     json_number(row.b_median), runs_json(row.b_runs)) +
-         fmt::format(R"("ratio":{},"low":{},"high":{},"coverage":{},"p_value":{},"adjusted_p_value":{},)",
-                     json_number(row.ratio ? std::optional(row.ratio->value) : std::nullopt), end(&Interval::low),
-                     end(&Interval::high), end(&Interval::coverage), json_number(row.p_value), json_number(row.adjusted_p)) +
-         fmt::format(R"("equivalent":{},"verdict":{},"remark":{},"fails":{}}})", row.equivalent,
-                     json_quote(to_string(row.verdict)), row.remark.empty() ? "null" : json_quote(row.remark), row.fails);
+  json.member("ratio", row.ratio ? std::optional(row.ratio->value) : std::nullopt).member("low", end(&Interval::low));
+  json.member("high", end(&Interval::high)).member("coverage", end(&Interval::coverage)).member("p_value", row.p_value);
+  json.member("adjusted_p_value", row.adjusted_p).member("equivalent", row.equivalent);
+  json.member("verdict", to_string(row.verdict)).member("remark", text_or_null(row.remark)).member("fails", row.fails).end();
 }
 
-std::string rule_json(const RuleResult& result) {
-  std::vector<std::string> rows;
+void write_rule(JsonWriter& json, const RuleResult& result) {
+  json.begin_object().member("rule", result.rule.text).member("metric", text_or_null(result.rule.metric));
+  json.member("implied", result.rule.kind == FailRule::Kind::no_value).member("state", to_string(result.state));
+  json.key("rows").begin_array();
   for (const RowFinding& row : result.rows) {
-    rows.push_back(fmt::format(R"(
-      {{"row":{},"state":{},"reason":{}}})",
-                               json_quote(row.row), json_quote(to_string(row.state)),
-                               row.reason.empty() ? "null" : json_quote(row.reason)));
+    json.break_line(6).begin_object().member("row", row.row).member("state", to_string(row.state));
+    json.member("reason", text_or_null(row.reason)).end();
   }
-  return fmt::format(R"(
-    {{"rule":{},"metric":{},"implied":{},"state":{},"rows":[{}]}})",
-                     json_quote(result.rule.text), result.rule.metric.empty() ? "null" : json_quote(result.rule.metric),
-                     result.rule.kind == FailRule::Kind::no_value, json_quote(to_string(result.state)), join(rows, ","));
+  json.end().end();
 }
 
-std::string csv_number(const std::optional<double>& number) { return number ? json_number(number) : ""; }
+std::string csv_number(const std::optional<double>& number) { return number ? to_json(*number) : ""; }
 
 }  // namespace
 
@@ -82,27 +78,21 @@ std::string comparison_csv(const Comparison& comparison) {
 }
 
 std::string comparison_json(const Comparison& comparison) {
-  std::vector<std::string> rows;
-  for (const ComparedRow& row : comparison.rows) rows.push_back("\n    " + compared_row_json(row));
-  std::vector<std::string> differences;
-  for (const SideDifference& difference : comparison.differences) {
-    differences.push_back(fmt::format(R"({{"name":{},"a":{},"b":{}}})", json_quote(difference.name), json_quote(difference.a),
-                                      json_quote(difference.b)));
-  }
-  std::vector<std::string> rules;
-  for (const RuleResult& result : comparison.rules) rules.push_back(rule_json(result));
-  return fmt::format(R"({{"schema":1,"a":{},"b":{},"metric":{},"unit":{},"confidence":{},"margin":{},)",
-                     json_quote(comparison.a), json_quote(comparison.b), json_quote(comparison.metric),
-                     json_quote(comparison.unit), comparison.confidence, comparison.margin) +
-         fmt::format("\n  \"rows\":[{}],\n", join(rows, ",")) +
-         fmt::format(R"(  "only_a":{},"only_b":{},"differences":[{}],"left_out":{},"notes":{},"errors":{},)",
-                     json_list(comparison.only_a), json_list(comparison.only_b), join(differences, ","),
-                     json_list(comparison.left_out), json_list(comparison.notes), json_list(comparison.errors)) +
-         fmt::format("\n  \"rules\":[{}],\n", join(rules, ",")) +
-         fmt::format(R"(  "gate":{},"fails":{}}})",
-                     comparison.rules.empty() ? "null" : json_quote(to_string(gate_state(comparison))),
-                     gate_state(comparison) == GateState::fails) +
-         "\n";
+  JsonWriter json;
+  json.begin_object().member("schema", 1).member("a", comparison.a).member("b", comparison.b);
+  json.member("metric", comparison.metric).member("unit", comparison.unit).member("confidence", comparison.confidence);
+  json.member("margin", comparison.margin).break_line(2).key("rows").begin_array();
+  for (const ComparedRow& row : comparison.rows) write_row(json.break_line(4), row);
+  json.end().break_line(2).member("only_a", comparison.only_a).member("only_b", comparison.only_b);
+  json.key("differences").begin_array();
+  for (const SideDifference& difference : comparison.differences)
+    json.begin_object().member("name", difference.name).member("a", difference.a).member("b", difference.b).end();
+  json.end().member("left_out", comparison.left_out).member("notes", comparison.notes).member("errors", comparison.errors);
+  json.break_line(2).key("rules").begin_array();
+  for (const RuleResult& result : comparison.rules) write_rule(json.break_line(4), result);
+  json.end().break_line(2);
+  json.member("gate", comparison.rules.empty() ? std::nullopt : std::optional<std::string>(to_string(gate_state(comparison))));
+  return json.member("fails", gate_state(comparison) == GateState::fails).end().take() + "\n";
 }
 
 }  // namespace hpcbench

@@ -106,7 +106,7 @@ TEST_CASE("status: JSON in pieces is laid out as one document") {
   failed.run = "0a/r02";
   failed.state = State::failed;
   failed.attempt = ended_attempt("0a", {RunKind::repeat, 2}, 3, State::failed);
-  failed.attempt->reason = "line\nbreak\b\x7F";
+  failed.attempt->reason = "line\nbreak\x01\x7F";
   view.runs = {planned, failed};
   const std::string text = json_of(view);
   const auto document = nlohmann::ordered_json::parse(text);
@@ -116,7 +116,7 @@ TEST_CASE("status: JSON in pieces is laid out as one document") {
   CHECK(document["runs"][0]["executor"] == "local");
   CHECK(document["runs"][0]["axes"]["name"] == "a\n\"b\xEF\xBF\xBD");
   CHECK(document["runs"][1]["attempt"] == "a3");
-  CHECK(document["runs"][1]["reason"] == "line\nbreak\b\x7F");
+  CHECK(document["runs"][1]["reason"] == "line\nbreak\x01\x7F");
   CHECK(document["runs"][1]["elapsed_s"] == 2);
   CHECK(document["runs"][1]["path"] == "/results/digits/0a/r02/a3");
 }
