@@ -21,7 +21,7 @@
 #include "study/executors.hpp"
 #include "study/follow.hpp"
 #include "study/index.hpp"
-#include "study/index_writer.hpp"
+#include "study/listeners.hpp"
 #include "study/preparing.hpp"
 #include "study/progress.hpp"
 #include "study/run_study.hpp"
@@ -114,7 +114,7 @@ std::vector<WaitingRun> find_waiting(const Study& study, Store& store) {
 }
 
 /// Stops the runs that wait between two segments. How many those were; none while a `run` goes on with them.
-std::size_t end_waiting(const Study& study, Store& store, IndexWriter& index_writer) {
+std::size_t end_waiting(const Study& study, Store& store, StudyListeners& listeners) {
   if (find_waiting(study, store).empty()) return 0;
   std::string owner;
   const std::optional<ExperimentLock> lock = ExperimentLock::try_acquire(study.results, &owner);
@@ -125,8 +125,8 @@ std::size_t end_waiting(const Study& study, Store& store, IndexWriter& index_wri
                     counted(count, "run that is to be continued", "runs that are to be continued")));
   }
   if (!lock || count == 0) return 0;
-  cancel_waiting(study.experiment, study.selected(), make_render_context(study), waiting, index_writer);
-  index_writer.flush(true);
+  cancel_waiting(study.experiment, study.selected(), make_render_context(study), waiting, listeners.events);
+  listeners.index.flush(true);
   return waiting.size();
 }
 
@@ -177,11 +177,11 @@ int cancel_study(const StudyOptions& options, bool yes) {
   const std::unique_ptr<Executor> executor =
       choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
   StudyWatch watch;
-  IndexWriter index_writer(store, study, progress, system_clock(), watch);
-  const CancelCounts counts = cancel_attempts(study.results, active, *executor, index_writer);
-  const std::size_t left = watch_ends(study, counts.asked, *executor, index_writer);
-  index_writer.flush(true);
-  const std::size_t stopped = end_waiting(study, store, index_writer);
+  StudyListeners listeners(store, study, progress, system_clock(), watch);
+  const CancelCounts counts = cancel_attempts(study.results, active, *executor, listeners.events);
+  const std::size_t left = watch_ends(study, counts.asked, *executor, listeners.events);
+  listeners.index.flush(true);
+  const std::size_t stopped = end_waiting(study, store, listeners);
   note_owner(study, store);
   say(fmt::format(
       "{} running ended, {} not begun revoked{}. `hpcbench retry --outcome cancelled` runs again what was cancelled.",

@@ -76,14 +76,14 @@ Pace RoundRun::step() {
 void RoundRun::take_over() {
   runnable_ = find_runnable(study_, round_.plan, open_, context_);
   executor_ = &call_.executors.of(study_);
-  index_writer_.emplace(*call_.store, study_, call_.progress, call_.clock, watch_);
-  dispatcher_.emplace(study_.experiment, runnable_->plan, std::move(context_), *executor_, call_.clock, *index_writer_);
-  if (rounds_.is_adaptive()) dispatcher_->hold_when([this] { return rounds_.why_held(index_writer_->settled_hours()); });
+  listeners_.emplace(*call_.store, study_, call_.progress, call_.clock, watch_);
+  dispatcher_.emplace(study_.experiment, runnable_->plan, std::move(context_), *executor_, call_.clock, listeners_->events);
+  if (rounds_.is_adaptive()) dispatcher_->hold_when([this] { return rounds_.why_held(listeners_->cost.hours()); });
   if (watch_.has_prepared) dispatcher_->skip_prepare();
   dispatcher_->recover(states_);
   taking_over_.reset();
   dispatcher_->retry(retried_);
-  index_writer_->flush(true);
+  listeners_->index.flush(true);
   accounting_.emplace(study_, tools_, call_.clock);
   accounting_->catch_up(*call_.store);
   has_done_anything_ = dispatcher_->counts().done < dispatcher_->counts().total;
@@ -110,10 +110,10 @@ Pace RoundRun::carry_out() {
     return end(Ending::finished);
   }
   if (has_begun_) call_.progress.show(name, dispatcher_->counts(), executor_->waiting());
-  index_writer_->flush(false);
+  listeners_->index.flush(false);
   const bool all_handed_over = options_.detach && dispatcher_->all_submitted();
   if (interrupted() != 0 || all_handed_over) {
-    index_writer_->flush(true);
+    listeners_->index.flush(true);
     say_detached();
     return end(interrupted() != 0 ? Ending::interrupted : Ending::detached);
   }
@@ -130,7 +130,7 @@ Pace RoundRun::end(Ending ending) {
   watch_.has_prepared = watch_.has_prepared || dispatcher_->has_prepared();
   if (ending_ == Ending::interrupted) return Pace::ended;
   executor_->flush();
-  index_writer_->flush(true);
+  listeners_->index.flush(true);
   if (ending_ == Ending::detached) return Pace::ended;
   if (ending_ == Ending::stopped) refresh_index(*call_.store, study_.results_root, study_.experiment.name);
   accounting_->complete(*call_.store);
@@ -142,11 +142,11 @@ Pace RoundRun::end(Ending ending) {
 void RoundRun::stop_early(const std::string& why) {
   std::vector<AttemptState> active;
   for (const AttemptKey& key : dispatcher_->running()) active.push_back({key, State::submitted});
-  index_writer_->expect_cancels();
+  listeners_->failures.expect_cancels();
   call_.progress.finish();
-  const CancelCounts cancelled = cancel_attempts(study_.results, active, *executor_, *index_writer_);
-  watch_ends(study_, cancelled.asked, *executor_, *index_writer_);
-  index_writer_->flush(true);
+  const CancelCounts cancelled = cancel_attempts(study_.results, active, *executor_, listeners_->events);
+  watch_ends(study_, cancelled.asked, *executor_, listeners_->events);
+  listeners_->index.flush(true);
   const DispatchCounts counts = dispatcher_->counts();
   say(stopped_text(study_, why, fmt::format("{} of {} runs were not carried out", counts.total - counts.done, counts.total)));
 }

@@ -8,7 +8,7 @@
 #include "base/tool_runner.hpp"
 #include "study/accounting.hpp"
 #include "study/call.hpp"
-#include "study/index_writer.hpp"
+#include "study/listeners.hpp"
 #include "study/pace.hpp"
 #include "study/preparing.hpp"
 #include "study/round_queue.hpp"
@@ -62,7 +62,7 @@ class RoundRun {
   std::optional<Preparing> preparing_;
   std::optional<RunnablePart> runnable_;
   Executor* executor_ = nullptr;
-  std::optional<IndexWriter> index_writer_;
+  std::optional<StudyListeners> listeners_;
   std::optional<Dispatcher> dispatcher_;
   std::optional<Accounting> accounting_;
   bool has_begun_ = false;  // to hand over

@@ -18,15 +18,14 @@ constexpr std::size_t kMostNamed = 10;
 
 }  // namespace
 
-std::size_t watch_ends(const Study& study, const std::vector<CancelledJob>& asked, Executor& executor,
-                       IndexWriter& index_writer) {
+std::size_t watch_ends(const Study& study, const std::vector<CancelledJob>& asked, Executor& executor, Events& events) {
   const double patience_s = executor.end_patience_s();
   if (!asked.empty()) {
     say(fmt::format("waiting for {}, at most {:.0f} s",
                     counted(static_cast<long long>(asked.size()), "job to end", "jobs to end"), patience_s));
   }
   const std::vector<CancelledJob> left = await_ends(
-      study.results, asked, executor, system_clock(), patience_s, [] { return interrupted() != 0; }, index_writer);
+      study.results, asked, executor, system_clock(), patience_s, [] { return interrupted() != 0; }, events);
   if (left.empty()) return 0;
   std::string names;
   for (std::size_t i = 0; i < std::min(left.size(), kMostNamed); ++i) {

@@ -17,48 +17,46 @@ constexpr const char* kCancelledWhy = "cancelled before it began";
 constexpr double kLookInterval = 1;  // seconds between looks if the executor sees nothing change
 
 /// Settles what can be settled of an attempt whose job was asked to end. False while the job goes on.
-bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, Executor& executor,
-                     DispatchObserver& observer) {
+bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, Executor& executor, Events& events) {
   const std::string folder = results + "/" + to_string(cancelled.key);
   const JobStatus status = executor.status(folder, cancelled.job);
   const bool ended = status.kind == JobStatus::Kind::ended;
   if (status.missing && !has_finished(folder)) {
-    observer.note(fmt::format("{}: its job{} is no longer known; `hpcbench run` settles it", to_string(cancelled.key),
-                              cancelled.job.empty() ? "" : " " + cancelled.job));
+    events.note(fmt::format("{}: its job{} is no longer known; `hpcbench run` settles it", to_string(cancelled.key),
+                            cancelled.job.empty() ? "" : " " + cancelled.job));
     return true;
   }
   if (!ended && !has_finished(folder)) return false;
   if (has_finished(folder)) {
-    observer.settled(cancelled.key, std::nullopt, {});
+    events.ended(cancelled.key, std::nullopt, {});
   } else if (!executor.runs_here()) {
-    observer.note(to_string(cancelled.key) + ": its job has ended; `hpcbench run` settles it");
+    events.note(to_string(cancelled.key) + ": its job has ended; `hpcbench run` settles it");
   } else {
     executor.cancel(folder, cancelled.job);  // a job that was killed may have left processes behind
-    observer.settled(cancelled.key, State::lost, "its job ended without finished.json after it was asked to end");
+    events.ended(cancelled.key, State::lost, "its job ended without finished.json after it was asked to end");
   }
   return true;
 }
 
 /// Ends one that may have begun, or settles it.
-void end_begun(const std::string& results, const AttemptKey& key, Executor& executor, DispatchObserver& observer,
-               CancelCounts& counts) {
+void end_begun(const std::string& results, const AttemptKey& key, Executor& executor, Events& events, CancelCounts& counts) {
   const std::string folder = results + "/" + to_string(key);
   const Verdict verdict = judge_attempt(folder, {}, std::nullopt, revoke_attempt(kCancelledWhy), executor);
   switch (verdict.kind) {
     case Verdict::Kind::finished:
-      observer.settled(key, std::nullopt, {});
+      events.ended(key, std::nullopt, {});
       break;
     case Verdict::Kind::voided:
     case Verdict::Kind::settled:
       if (!executor.runs_here() && verdict.outcome == State::lost) {
-        observer.note(to_string(key) + ": its job has ended; `hpcbench run` settles it");
+        events.note(to_string(key) + ": its job has ended; `hpcbench run` settles it");
         break;
       }
-      observer.settled(key, verdict.kind == Verdict::Kind::voided ? State::cancelled : verdict.outcome, verdict.reason);
+      events.ended(key, verdict.kind == Verdict::Kind::voided ? State::cancelled : verdict.outcome, verdict.reason);
       break;
     case Verdict::Kind::active:
       if (!verdict.reason.empty()) {
-        observer.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
+        events.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
         ++counts.unseen;
         break;
       }
@@ -67,7 +65,7 @@ void end_begun(const std::string& results, const AttemptKey& key, Executor& exec
       counts.asked.push_back({key, verdict.job});
       break;
     case Verdict::Kind::unseen:
-      observer.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
+      events.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
       ++counts.unseen;
       break;
   }
@@ -75,12 +73,12 @@ void end_begun(const std::string& results, const AttemptKey& key, Executor& exec
 
 /// Where its files cannot be written, as on a full disk, that is said, and the others are ended all the same.
 template <class Work>
-bool or_note(const AttemptKey& key, DispatchObserver& observer, const Work& work) {
+bool or_note(const AttemptKey& key, Events& events, const Work& work) {
   try {
     work();
     return true;
   } catch (const UnavailableError& problem) {
-    observer.note(fmt::format("{}: {}; `hpcbench run` settles it once that is mended", to_string(key), problem.what()));
+    events.note(fmt::format("{}: {}; `hpcbench run` settles it once that is mended", to_string(key), problem.what()));
     return false;
   }
 }
@@ -88,7 +86,7 @@ bool or_note(const AttemptKey& key, DispatchObserver& observer, const Work& work
 }  // namespace
 
 CancelCounts cancel_attempts(const std::string& results, const std::vector<AttemptState>& attempts, Executor& executor,
-                             DispatchObserver& observer) {
+                             Events& events) {
   CancelCounts counts;
   std::vector<AttemptKey> begun;
   // Those that wait are revoked before any that runs is ended: else its slot would go to one of them.
@@ -96,32 +94,31 @@ CancelCounts cancel_attempts(const std::string& results, const std::vector<Attem
     const std::string folder = results + "/" + to_string(attempt.key);
     if (is_outcome(attempt.state) || ::access(folder.c_str(), F_OK) != 0) continue;
     bool revoked = false;
-    or_note(attempt.key, observer,
+    or_note(attempt.key, events,
             [&] { revoked = !has_finished(folder) && seize_attempt(folder, revoke_attempt(kCancelledWhy)); });
     if (!revoked) {
       begun.push_back(attempt.key);
       continue;
     }
-    observer.settled(attempt.key, State::cancelled, kCancelledWhy);
+    events.ended(attempt.key, State::cancelled, kCancelledWhy);
     executor.cancel(folder, {});  // its job may wait in a queue, or be about to claim
     ++counts.revoked;
   }
   for (const AttemptKey& key : begun)
-    counts.unseen += or_note(key, observer, [&] { end_begun(results, key, executor, observer, counts); }) ? 0 : 1;
+    counts.unseen += or_note(key, events, [&] { end_begun(results, key, executor, events, counts); }) ? 0 : 1;
   executor.flush();
   leave_cancel_notice(results);
   return counts;
 }
 
 std::vector<CancelledJob> await_ends(const std::string& results, std::vector<CancelledJob> jobs, Executor& executor,
-                                     Clock& clock, double patience_s, const std::function<bool()>& stop,
-                                     DispatchObserver& observer) {
+                                     Clock& clock, double patience_s, const std::function<bool()>& stop, Events& events) {
   const double end_s = clock.monotonic_s() + patience_s;
   for (const CancelledJob& job : jobs) executor.adopt(results + "/" + to_string(job.key), job.job);
   while (true) {
     std::erase_if(jobs, [&](const CancelledJob& job) {
       bool ended = true;
-      or_note(job.key, observer, [&] { ended = settle_if_ended(results, job, executor, observer); });
+      or_note(job.key, events, [&] { ended = settle_if_ended(results, job, executor, events); });
       return ended;
     });
     const double left_s = end_s - clock.monotonic_s();

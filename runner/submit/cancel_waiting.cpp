@@ -50,7 +50,7 @@ std::vector<WaitingRun> waiting_runs(const Experiment& experiment, const Plan& p
 }
 
 void cancel_waiting(const Experiment& experiment, const Plan& plan, const RenderContext& context,
-                    const std::vector<WaitingRun>& waiting, DispatchObserver& observer) {
+                    const std::vector<WaitingRun>& waiting, Events& events) {
   const RunTable runs(plan, true);
   std::vector<AttemptKey> made;
   for (const WaitingRun& each : waiting) {
@@ -64,10 +64,10 @@ void cancel_waiting(const Experiment& experiment, const Plan& plan, const Render
   }
   if (made.empty()) return;
   sync_file_system(context.results);
-  observer.intended("", made);
+  events.intended("", made);
   for (const AttemptKey& key : made) {
     if (!seize_attempt(context.results + "/" + to_string(key), revoke_attempt(kStoppedWhy))) continue;
-    observer.settled(key, State::cancelled, kStoppedWhy);
+    events.ended(key, State::cancelled, kStoppedWhy);
   }
 }
 

@@ -45,6 +45,6 @@ std::vector<WaitingRun> waiting_runs(const Experiment& experiment, const Plan& p
 /// Makes the attempt with which each of them would go on, and revokes it: `cancelled`, until a retry. A `run` of now would go
 /// on with them at any moment: only for the owner of the experiment. Dies it anywhere, the run is cancelled or still waits.
 void cancel_waiting(const Experiment& experiment, const Plan& plan, const RenderContext& context,
-                    const std::vector<WaitingRun>& waiting, DispatchObserver& observer);
+                    const std::vector<WaitingRun>& waiting, Events& events);
 
 }  // namespace hpcbench

@@ -23,13 +23,13 @@ constexpr std::size_t kLaunchLogTail = 300;  // bytes of a job's last words in i
 }  // namespace
 
 Dispatcher::Impl::Impl(const Experiment& the_experiment, const Plan& the_plan, RenderContext the_context,
-                       Executor& the_executor, Clock& the_clock, DispatchObserver& the_observer)
+                       Executor& the_executor, Clock& the_clock, Events& the_events)
     : experiment(the_experiment),
       plan(the_plan),
       context(std::move(the_context)),
       executor(the_executor),
       clock(the_clock),
-      observer(the_observer),
+      events(the_events),
       runs(the_plan, the_executor.runs_here()) {}
 
 bool Dispatcher::Impl::step() {
@@ -94,7 +94,7 @@ void Dispatcher::Impl::leave_out_deleted() {
     const std::string folder = folder_of(key);
     if (has_run_json(folder)) return;
     require_results();
-    observer.note(fmt::format("{}: its folder was deleted before it began; the run gets a new attempt", to_string(key)));
+    events.note(fmt::format("{}: its folder was deleted before it began; the run gets a new attempt", to_string(key)));
     pending.pop_front();
     next.batch->batch.note_leaving(key);
     if (--next.batch->waiting == 0) next.batch->batch.close();
@@ -134,7 +134,7 @@ bool Dispatcher::Impl::hand_over_some() {
   const bool returned = submission.kind == Submission::Kind::refused || submission.kind == Submission::Kind::later;
   if (returned) batch.note_returned({keys.begin() + static_cast<std::ptrdiff_t>(taken), keys.end()});
   if (submission.kind == Submission::Kind::doubtful) {
-    observer.note(fmt::format("not known whether batch {} was submitted ({}); it is looked for", span.batch, submission.text));
+    events.note(fmt::format("not known whether batch {} was submitted ({}); it is looked for", span.batch, submission.text));
   }
   for (std::size_t i = 0; i < (returned ? taken : keys.size()); ++i) {
     const std::size_t run = pending.front().run;
@@ -160,7 +160,7 @@ bool Dispatcher::Impl::hand_over_some() {
 void Dispatcher::Impl::watch(std::size_t run, const AttemptKey& key, const std::string& job, const std::string& batch) {
   if (is_highest(run, key)) runs.set_state(run, State::submitted);
   active.push_back({.run = run, .key = key, .folder = folder_of(key), .job = job, .batch = batch});
-  observer.submitted(key, job);
+  events.submitted(key, job);
 }
 
 std::string Dispatcher::Impl::died_early(const Active& job) const {
@@ -191,13 +191,13 @@ Seizure Dispatcher::Impl::if_unclaimed(const Active& job) const {
 void Dispatcher::Impl::apply(std::size_t run, const AttemptKey& key, const Verdict& verdict) {
   switch (verdict.kind) {
     case Verdict::Kind::finished:
-      conclude(run, key, observer.settled(key, std::nullopt, {}), {});
+      conclude(run, key, events.ended(key, std::nullopt, {}), {});
       break;
     case Verdict::Kind::settled:
-      conclude(run, key, observer.settled(key, verdict.outcome, verdict.reason), verdict.job);
+      conclude(run, key, events.ended(key, verdict.outcome, verdict.reason), verdict.job);
       break;
     case Verdict::Kind::voided:
-      observer.settled(key, State::cancelled, verdict.reason);
+      events.ended(key, State::cancelled, verdict.reason);
       if (is_highest(run, key)) requeue(run);
       break;
     case Verdict::Kind::active:
@@ -205,14 +205,14 @@ void Dispatcher::Impl::apply(std::size_t run, const AttemptKey& key, const Verdi
       const bool unseen = verdict.kind == Verdict::Kind::unseen;
       const std::string folder = folder_of(key);
       if (unseen) {
-        observer.note(
+        events.note(
             fmt::format("{}: cannot see its job from here: {}; waiting for its finished.json", to_string(key), verdict.reason));
       } else {
         executor.adopt(folder, verdict.job);
       }
       active.push_back({.run = run, .key = key, .folder = folder, .job = verdict.job, .batch = {}, .unseen = unseen});
       if (is_highest(run, key)) runs.set_state(run, State::running);
-      observer.submitted(key, verdict.job);
+      events.submitted(key, verdict.job);
       break;
     }
   }
@@ -228,18 +228,17 @@ void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State ou
   const bool is_continued = may_go_on(run);
   if (!is_continued && !may_retry(run)) {
     const std::string why = why_not_continued(experiment, context.results, key, state);
-    if (!why.empty()) observer.note(fmt::format("{}: {}; {}", to_string(key), to_string(state), why));
+    if (!why.empty()) events.note(fmt::format("{}: {}; {}", to_string(key), to_string(state), why));
     return;
   }
   if (const std::string why = why_held(); !why.empty()) {
-    observer.note(fmt::format("{}: {}; it waits to be {}: {}", to_string(key), to_string(state),
-                              is_continued ? "continued" : "tried again", why));
+    events.note(fmt::format("{}: {}; it waits to be {}: {}", to_string(key), to_string(state),
+                            is_continued ? "continued" : "tried again", why));
     return;
   }
   if (!is_continued || !has_finished(folder_of(key))) executor.cancel(folder_of(key), job);
-  observer.tried_again(key);
-  observer.note(
-      fmt::format("{}: {}; it {}", to_string(key), to_string(state), is_continued ? "is continued" : "is tried again"));
+  events.tried_again(key);
+  events.note(fmt::format("{}: {}; it {}", to_string(key), to_string(state), is_continued ? "is continued" : "is tried again"));
   requeue(run);
 }
 
@@ -269,8 +268,8 @@ void Dispatcher::Impl::requeue(std::size_t run) {
 }
 
 Dispatcher::Dispatcher(const Experiment& experiment, const Plan& plan, RenderContext context, Executor& executor, Clock& clock,
-                       DispatchObserver& observer)
-    : impl_(std::make_unique<Impl>(experiment, plan, std::move(context), executor, clock, observer)) {}
+                       Events& events)
+    : impl_(std::make_unique<Impl>(experiment, plan, std::move(context), executor, clock, events)) {}
 
 Dispatcher::~Dispatcher() = default;
 

@@ -13,27 +13,10 @@
 #include "plan/plan.hpp"
 #include "render/attempt.hpp"
 #include "spec/experiment.hpp"
+#include "submit/events.hpp"
 #include "submit/executor.hpp"
 
 namespace hpcbench {
-
-/// Events of a campaign; the command line journals them in the index and shows progress. `intended` must be
-/// journaled before it returns; `submitted` and `settled` may be written later, in groups: recovery reads the folders.
-class DispatchObserver {
- public:
-  virtual ~DispatchObserver() = default;
-  /// Durable on disk, not yet handed to the executor. One call a batch. An attempt that an earlier call intended and never
-  /// handed over may come again, in a new batch.
-  virtual void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) = 0;
-  virtual void submitted(const AttemptKey& attempt, const std::string& job) = 0;
-  /// The attempt has ended (finished.json, or settled without it); reads its folder and answers its outcome. A `cancelled`
-  /// whose reason begins with `void: ` is an attempt that never ran and never will: it does not count, and its run gets
-  /// another.
-  virtual State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) = 0;
-  /// An attempt that was settled without success is followed by another: it decides nothing.
-  virtual void tried_again(const AttemptKey& /*attempt*/) {}
-  virtual void note(const std::string& text) = 0;
-};
 
 struct DispatchCounts {
   long long total = 0;  // runs asked for, warm-ups included
@@ -47,7 +30,7 @@ struct DispatchCounts {
 class Dispatcher {
  public:
   Dispatcher(const Experiment& experiment, const Plan& plan, RenderContext context, Executor& executor, Clock& clock,
-             DispatchObserver& observer);
+             Events& events);
   ~Dispatcher();
 
   /// From now on nothing begins while `why` gives a reason: no run, no segment, no other attempt; but what `retry` asks for.
@@ -89,11 +72,10 @@ struct CancelCounts {
 };
 /// Asks the jobs of these attempts to end and revokes those that have not begun: their outcome is `cancelled`.
 CancelCounts cancel_attempts(const std::string& results, const std::vector<AttemptState>& attempts, Executor& executor,
-                             DispatchObserver& observer);
+                             Events& events);
 /// Looks at jobs that were asked to end until each has, `patience_s` is over or `stop` says so; settles those that wrote
 /// finished.json. Returns those that were not seen to end.
 std::vector<CancelledJob> await_ends(const std::string& results, std::vector<CancelledJob> jobs, Executor& executor,
-                                     Clock& clock, double patience_s, const std::function<bool()>& stop,
-                                     DispatchObserver& observer);
+                                     Clock& clock, double patience_s, const std::function<bool()>& stop, Events& events);
 
 }  // namespace hpcbench

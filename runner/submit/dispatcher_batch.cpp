@@ -146,7 +146,7 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
   if (!executor.runs_here()) context.hashes_sha256 = batch->batch.write_hashes(keys, hashes);
   if (const auto text = script(id)) write_file(context.results + "/" + batch_script_path(id), *text, Durability::none);
   sync_file_system(context.results);
-  observer.intended(id, keys);
+  events.intended(id, keys);
 
   std::deque<Pending> queue;
   std::size_t element = 0;

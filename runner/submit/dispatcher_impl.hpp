@@ -45,7 +45,7 @@ struct Dispatcher::Impl {
   };
 
   Impl(const Experiment& the_experiment, const Plan& the_plan, RenderContext the_context, Executor& the_executor,
-       Clock& the_clock, DispatchObserver& the_observer);
+       Clock& the_clock, Events& the_events);
 
   void recover(const std::vector<AttemptState>& known);
   long long retry(const std::vector<AttemptKey>& finished);
@@ -107,7 +107,7 @@ struct Dispatcher::Impl {
   RenderContext context;
   Executor& executor;
   Clock& clock;
-  DispatchObserver& observer;
+  Events& events;
 
   RunTable runs;
   std::size_t cursor = 0;          // runs before it have been in a batch, or had an attempt

@@ -22,7 +22,7 @@ MAY_KNOW = {
     "runfiles": set(),
     "render": {"plan", "spec", "runfiles"},
     "launch": {"runfiles", "ports"},
-    "submit": {"render", "runfiles", "plan", "spec"},
+    "submit": {"render", "runfiles", "ingest", "plan", "spec"},
     "submit/slurm": {"submit", "render", "runfiles"},
     "ingest": {"runfiles", "checksum", "expressions"},
     "store": {"ingest"},

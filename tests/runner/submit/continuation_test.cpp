@@ -158,7 +158,7 @@ TEST_CASE("continue: after a failure of its own a run that saved something goes 
       save(folder);
       return Ending::succeed;
     };
-    study.observer.fails_by_value = true;
+    study.fail_by_value();
     study.run(executor);
     CHECK(executed_segments(study) == std::vector<int>{1});
   }
@@ -298,7 +298,7 @@ void end_one_segment(ContinuedStudy& study) {
 
 void cancel_what_waits(ContinuedStudy& study) {
   const std::vector<WaitingRun> waiting = waiting_runs(study.experiment, study.plan, study.results, study.observer.known());
-  cancel_waiting(study.experiment, study.plan, study.context, waiting, study.observer);
+  cancel_waiting(study.experiment, study.plan, study.context, waiting, study.make_events());
 }
 
 }  // namespace
@@ -341,7 +341,7 @@ TEST_CASE("continue: cancel may die at each point, and the run is cancelled or s
     study.observer.faults = nullptr;
     if (cancels_again) {
       FakeExecutor executor = study.make_executor();
-      cancel_attempts(study.results, study.observer.known(), executor, study.observer);
+      cancel_attempts(study.results, study.observer.known(), executor, study.make_events());
       cancel_what_waits(study);
       study.run(executor);
       CHECK(executor.requests.empty());

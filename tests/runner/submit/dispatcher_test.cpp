@@ -273,7 +273,7 @@ TEST_CASE("cancel revokes what waits and ends what runs") {
   const auto dispatcher = study.make_dispatcher(executor);
   dispatcher->step();
   FakeExecutor other = study.make_executor(1);
-  const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.observer);
+  const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.make_events());
   CHECK(counts.asked.size() == 1);
   CHECK(counts.revoked == 2);
   CHECK(other.cancelled.back() == study.folder(study.key(0, 1)));  // after those that wait
@@ -288,7 +288,7 @@ TEST_CASE("cancel revokes what waits and ends what runs") {
 
   FakeExecutor next = study.make_executor();
   CHECK(study.run(next) == 1);
-  CHECK(cancel_attempts(study.results, study.observer.known(), other, study.observer).revoked == 0);
+  CHECK(cancel_attempts(study.results, study.observer.known(), other, study.make_events()).revoked == 0);
 }
 
 namespace {
@@ -321,9 +321,9 @@ TEST_CASE("a cancelled job is looked at until it has ended, or it is named") {
   study.make_dispatcher(executor)->step();
   const auto never = [] { return false; };
   const auto cancel = [&](SlowToEnd& other, const std::function<bool()>& stop) {
-    const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.observer);
+    const CancelCounts counts = cancel_attempts(study.results, study.observer.known(), other, study.make_events());
     REQUIRE(counts.asked.size() == 1);
-    return await_ends(study.results, counts.asked, other, study.clock, 15, stop, study.observer);
+    return await_ends(study.results, counts.asked, other, study.clock, 15, stop, study.make_events());
   };
   SUBCASE("one that takes its time") {
     SlowToEnd other(study.machine, study.clock, 10);

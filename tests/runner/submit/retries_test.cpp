@@ -35,7 +35,7 @@ TEST_CASE("retries.failed: what failed by its own end gets new attempts, as many
     CHECK(study.observer.journal.size() == 4);
   }
   SUBCASE("failed by a value alone") {
-    study.observer.fails_by_value = true;  // the processes ended well
+    study.fail_by_value();  // the processes ended well
     study.run(executor);
     CHECK(study.observer.journal.size() == 1);
     CHECK(study.observer.journal[study.key(0, 1)] == State::failed);

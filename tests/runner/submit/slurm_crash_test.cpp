@@ -16,7 +16,7 @@ TEST_CASE("slurm: cancel revokes what waits, ends what runs, by name and id") {
   SlurmSettings settings;
   settings.studies = {{"study", test.study.results}};
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
-  const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+  const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.make_events());
   CHECK(counts.asked.size() == 1);
   CHECK(counts.revoked == 1);
   CHECK(test.job(0, 1).state == "CANCELLED");
@@ -39,13 +39,13 @@ TEST_CASE("slurm: cancel of some of the runs that wait leaves the others in the 
   SlurmSettings settings;
   settings.studies = {{"study", test.study.results}};
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
-  CHECK(cancel_attempts(test.study.results, some, other, test.study.observer).revoked == 1);
+  CHECK(cancel_attempts(test.study.results, some, other, test.study.make_events()).revoked == 1);
   CHECK(test.job(0, 1).state == "CANCELLED");
   CHECK(test.job(2, 1).state == "CANCELLED");
   CHECK(test.job(1, 1).state == "PENDING");
   CHECK(test.job(3, 1).state == "PENDING");
   // Of all that wait: by name, too, as ids come back after a controller's crash.
-  cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+  cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.make_events());
   CHECK(test.job(1, 1).state == "CANCELLED");
   CHECK(test.job(3, 1).state == "CANCELLED");
   CHECK(test.slurm.argvs.back().at(1).starts_with("--name=study."));
@@ -59,11 +59,11 @@ TEST_CASE("slurm: a job that scancel does not end is named, and one that it ends
   SlurmSettings settings;
   settings.studies = {{"study", test.study.results}};
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
-  const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+  const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.make_events());
   REQUIRE(counts.asked.size() == 2);
   test.job(1, 1).state = "RUNNING";  // as one whose processes do not end
   const auto left = await_ends(
-      test.study.results, counts.asked, other, test.study.clock, 25, [] { return false; }, test.study.observer);
+      test.study.results, counts.asked, other, test.study.clock, 25, [] { return false; }, test.study.make_events());
   REQUIRE(left.size() == 1);
   CHECK(left[0].key == test.study.key(1, 1));
   CHECK(!left[0].job.empty());
@@ -80,11 +80,12 @@ TEST_CASE("slurm: cancel says which jobs are gone, and that it cannot name those
   SlurmExecutor other(settings, test.slurm, test.study.clock, [&](const std::string& text) { notes.push_back(text); });
   SUBCASE("gone") {
     FakeSlurm::forget(test.job(0, 1));
-    const CancelCounts counts = cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+    const CancelCounts counts =
+        cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.make_events());
     REQUIRE(counts.asked.size() == 1);
     const double begin_s = test.study.clock.monotonic_s();
     CHECK(await_ends(
-              test.study.results, counts.asked, other, test.study.clock, 25, [] { return false; }, test.study.observer)
+              test.study.results, counts.asked, other, test.study.clock, 25, [] { return false; }, test.study.make_events())
               .empty());
     CHECK(test.study.clock.monotonic_s() - begin_s < 5);
     CHECK(test.noted("is no longer known; `hpcbench run` settles it"));
@@ -94,7 +95,7 @@ TEST_CASE("slurm: cancel says which jobs are gone, and that it cannot name those
   }
   SUBCASE("without squeue") {
     test.slurm.squeue_down = true;
-    CHECK(cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer).revoked == 1);
+    CHECK(cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.make_events()).revoked == 1);
     REQUIRE(notes.size() == 2);
     CHECK(notes[0].starts_with("squeue does not answer"));
     CHECK(notes[1] ==
@@ -115,7 +116,7 @@ TEST_CASE("slurm: a run that goes on notices a cancel of another process within 
   SlurmSettings settings;
   settings.studies = {{"study", test.study.results}};
   SlurmExecutor other(settings, test.slurm, test.study.clock, [](const std::string&) {});
-  cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.observer);
+  cancel_attempts(test.study.results, test.study.observer.known(), other, test.study.make_events());
   CHECK(test.rounds(3));
   for (const int i : {0, 1, 2}) CHECK(test.state(i, 1) == State::cancelled);
 }

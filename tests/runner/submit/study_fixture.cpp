@@ -34,10 +34,22 @@ StudyFixture::StudyFixture(int configurations, int repeats, int warmups)
 }
 
 std::unique_ptr<Dispatcher> StudyFixture::make_dispatcher(Executor& executor) {
-  auto dispatcher = std::make_unique<Dispatcher>(experiment, plan, context, executor, clock, observer);
+  auto dispatcher = std::make_unique<Dispatcher>(experiment, plan, context, executor, clock, make_events());
   if (hold) dispatcher->hold_when(hold);
   dispatcher->recover(observer.known());
   return dispatcher;
+}
+
+Events& StudyFixture::make_events() {
+  events_.push_back(std::make_unique<Events>(results, reading, std::vector<Listener*>{&observer}));
+  return *events_.back();
+}
+
+void StudyFixture::fail_by_value() {
+  ReadingRules rules;
+  rules.success_require = {"speed > 1"};
+  reading.rules["rule"] = rules;
+  reading.usual = "rule";
 }
 
 int StudyFixture::run(FakeExecutor& executor, int rounds) {

@@ -11,13 +11,14 @@
 #include "fakes/manual_clock.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "submit/dispatcher.hpp"
+#include "submit/events.hpp"
 
 namespace hpcbench {
 
-/// Keeps what a campaign tells, across campaigns, and reads outcomes from the fake jobs' finished.json.
-class RecordingObserver : public DispatchObserver {
+/// Keeps what a campaign tells, across campaigns.
+class RecordingListener : public Listener {
  public:
-  explicit RecordingObserver(std::string results) : results_(std::move(results)) {}
+  explicit RecordingListener(std::string results) : results_(std::move(results)) {}
 
   struct Settlement {
     AttemptKey key;
@@ -33,7 +34,6 @@ class RecordingObserver : public DispatchObserver {
   std::vector<Settlement> settlements;
   std::vector<std::string> notes;
   std::vector<AttemptKey> forgiven;
-  bool fails_by_value = false;  // as where `success.require` does not hold
 
   void intended(const std::string& batch, const std::vector<AttemptKey>& attempts) override {
     pass();
@@ -47,17 +47,11 @@ class RecordingObserver : public DispatchObserver {
     submissions.push_back(attempt);
     if (!late) journal[attempt] = State::submitted;
   }
-  State settled(const AttemptKey& attempt, std::optional<State> without_finish, const std::string& reason) override {
+  void ended(const AttemptRecord& record) override {
     pass();
-    const auto finished = read_file_if_there(results_ + "/" + to_string(attempt) + "/finished.json");
-    State state = without_finish.value_or(State::lost);
-    if (finished) state = finished->find("\"exit_code\":0") != std::string::npos ? State::succeeded : State::failed;
-    if (finished && finished->find("\"timed_out\":true") != std::string::npos) state = State::timeout;
-    if (fails_by_value && state == State::succeeded) state = State::failed;
-    settlements.push_back({attempt, state, reason});
-    if (!late) journal[attempt] = state;
+    settlements.push_back({record.key, record.state, record.reason.value_or("")});
+    if (!late) journal[record.key] = record.state;
     pass();
-    return state;
   }
   void tried_again(const AttemptKey& attempt) override { forgiven.push_back(attempt); }
   void note(const std::string& text) override { notes.push_back(text); }
@@ -84,6 +78,9 @@ struct StudyFixture {
 
   FakeExecutor make_executor(int slots = 1) { return FakeExecutor(machine, clock, slots); }
   std::unique_ptr<Dispatcher> make_dispatcher(Executor& executor);
+  Events& make_events();
+  /// Runs fail by a value alone, as where `success.require` does not hold.
+  void fail_by_value();
   /// Recovers, then rounds until every run has an outcome or `rounds` are over. The number of rounds.
   int run(FakeExecutor& executor, int rounds = 10'000);
   std::string folder(const AttemptKey& key) const { return results + "/" + to_string(key); }
@@ -97,8 +94,13 @@ struct StudyFixture {
   RenderContext context;
   FakeMachine machine;
   ManualClock clock;
-  RecordingObserver observer;
+  RecordingListener observer;
+  Reading reading;                    // of the next dispatcher
+  std::unique_ptr<Events> events;     // of the last one
   std::function<std::string()> hold;  // of the next dispatcher
+
+ private:
+  std::vector<std::unique_ptr<Events>> events_;
 };
 
 /// Goes on until hpcbench dies at that point. True if it did.
