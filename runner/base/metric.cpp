@@ -81,6 +81,11 @@ MetricKind kind_of_unit(const std::string& unit) {
 
 }  // namespace
 
+bool is_gate_word(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kWords = {"slower", "faster", "higher", "lower", "missing", "failed"};
+  return std::find(kWords.begin(), kWords.end(), name) != kWords.end();
+}
+
 std::string unit_in_name(const std::string& name) {
   std::vector<std::string> words = split(lower_case(name), '_');
   while (words.size() > 1 && is_word(kStatistics, words.back())) words.pop_back();

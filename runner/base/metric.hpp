@@ -52,6 +52,9 @@ struct Metric {
   bool has_header() const { return header_line > 0 || !header.empty(); }
 };
 
+/// Words that are conditions of `compare --fail-if`: a metric of such a name is ambiguous there.
+bool is_gate_word(std::string_view name);
+
 /// Whether a cell, or a scalar of JSON as text, is one of the values: numbers by value, all else by its text.
 bool is_one_of(std::string_view cell, const std::vector<Value>& values);
 

@@ -183,11 +183,28 @@ void read_records(Side& side, const IndexView& index, const SideReference& refer
   std::erase_if(side.report.set_aside, [&](const AttemptRecord& record) { return !is_of_commit(record, reference); });
 }
 
-Side load_side(Study study, const SideReference& reference, const CompareArguments& arguments) {
+/// A folder that has results of this side is named together with that of the other side.
+[[noreturn]] void refuse_side_without_results(const Study& study, const CompareArguments& arguments, bool is_b) {
+  std::string folders[] = {arguments.results.front(), arguments.results.back()};
+  const std::string near = results_near(study.results_root, study.experiment.name, study.source.file);
+  std::error_code error;
+  const bool is_other_side = arguments.a == arguments.b && std::filesystem::equivalent(near, folders[is_b ? 0 : 1], error);
+  folders[is_b ? 1 : 0] = near;
+  std::string advice;
+  if (!near.empty() && !is_other_side) {
+    advice = fmt::format("\n  = {} holds {}: write `--results {} {}`", near, study.experiment.name, shell_quote(folders[0]),
+                         shell_quote(folders[1]));
+  } else if (study.experiment.runs_anything()) {
+    advice = fmt::format("\n  = `hpcbench run {}` makes some", study.named());
+  }
+  throw UnavailableError(fmt::format("error: no results of {} in {}{}", study.experiment.name, study.results_root, advice));
+}
+
+Side load_side(Study study, const SideReference& reference, const CompareArguments& arguments, bool is_b) {
   Side side{std::move(study), {}, {}};
   take_in_imports(side.study);
   const IndexView index = open_for_reading(side.study);
-  if (index.states.empty() && side.study.broken_imports.empty()) refuse_without_results(side.study);
+  if (index.states.empty() && side.study.broken_imports.empty()) refuse_side_without_results(side.study, arguments, is_b);
   read_records(side, index, reference);
   side.report.tried_again = attempts_tried_again(side.study.experiment, index.states);
   side.report.all_repeats = !reference.commit.empty();  // the commit says which runs count
@@ -374,8 +391,8 @@ int compare_sides(CompareArguments arguments, const ComparisonFormat& format) {
   Study study_b = load_side_study(b, arguments.results.back(), arguments);
   if (study_a.results == study_b.results && a.commit == b.commit) refuse_same_runs(study_a, study_b, a, arguments);
   if (a.commit == b.commit) refuse_same_imports(study_a, study_b, arguments);
-  Side of_a = load_side(std::move(study_a), a, arguments);
-  Side of_b = load_side(std::move(study_b), b, arguments);
+  Side of_a = load_side(std::move(study_a), a, arguments, false);
+  Side of_b = load_side(std::move(study_b), b, arguments, true);
   Comparison comparison = compare_by_rules(of_a, of_b, options);
   add_errors(comparison, import_errors(of_a.study, of_b.study, !arguments.fail_if.empty()));
   if (of_a.study.source.file == of_b.study.source.file && !of_a.study.experiment.imports.empty())

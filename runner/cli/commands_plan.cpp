@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,8 +57,27 @@ std::optional<std::string> undefined_report_metric(const Study& study) {
       study.experiment.place_of_key("report.metric"), *metric, did_you_mean(*metric, names));
 }
 
+/// Metrics that `compare --fail-if` cannot name.
+std::vector<std::string> ambiguous_metrics(const Study& study) {
+  std::set<std::string> names;
+  for (const Configuration& configuration : study.plan.configurations) {
+    if (&configuration != &study.plan.configurations.front() && configuration.work == (&configuration - 1)->work) continue;
+    for (const Metric& each : configuration.work->metrics) names.insert(each.name);
+  }
+  for (const Metric& each : study.experiment.described) names.insert(each.name);
+  std::vector<std::string> warnings;
+  for (const std::string& name : names) {
+    if (!is_gate_word(name)) continue;
+    warnings.push_back(
+        fmt::format("{}: warning: the metric `{}` has the name of a rule of `compare --fail-if`, which refuses it there: give "
+                    "it another name",
+                    study.experiment.place_of_key("metrics"), name));
+  }
+  return warnings;
+}
+
 std::vector<std::string> remarks_on(const Study& study) {
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks = ambiguous_metrics(study);
   if (const auto warning = undefined_report_metric(study)) remarks.push_back(*warning);
   for (const std::string& note : study.plan.notes) remarks.push_back("note: " + note);
   if (const auto note = note_of_threads(study)) remarks.push_back(*note);

@@ -48,6 +48,14 @@ std::string import_identity(const Study& study, const ImportRequest& request, co
   return sha256_hex(fmt::format("{}\n{}\n{}", study.experiment.name, join(lines, "\n"), ordinal));
 }
 
+/// ` (`Train_s` is given: write `train_s`)`; empty if no name is near.
+std::string other_spelling_of(const std::string& metric, const std::vector<std::string>& given) {
+  const auto same =
+      std::find_if(given.begin(), given.end(), [&](const std::string& name) { return lower_case(name) == lower_case(metric); });
+  const std::optional<std::string> near = same != given.end() ? std::optional(*same) : nearest(metric, given);
+  return near ? fmt::format(" (`{}` is given: write `{}`)", *near, metric) : "";
+}
+
 /// Those that the request reads, and the formulas of the experiment.
 std::vector<Metric> metrics_of(const Study& study, const ImportRequest& request) {
   std::vector<Metric> metrics = request.metrics;
@@ -219,7 +227,9 @@ void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, 
   }
   if (broken) return end_as(State::failed, broken);
   if (found || pattern_found.value_or(false)) return end_as(State::succeeded, std::nullopt);
-  end_as(State::failed, fmt::format("no metric found: nothing gives {}", metric));
+  std::vector<std::string> given;
+  for (const auto& [name, value] : imported_.values) given.push_back(name);
+  end_as(State::failed, fmt::format("no metric found: nothing gives {}{}", metric, other_spelling_of(metric, given)));
 }
 
 bool ImportFolder::computes() const {

@@ -62,6 +62,9 @@ void merge_equal_runs(ImportPlan& plan);
 /// that, or to the unit of an earlier request, are left out, with a problem.
 void convert_given_units(const Experiment& experiment, ImportPlan& plan);
 
+/// ` (`Train_s` is given: write `train_s`)`: one of the given names that differs from the metric by a slip; empty without.
+std::string other_spelling_of(const std::string& metric, const std::vector<std::string>& given);
+
 /// By the unit that was given, else by the metric's name.
 bool is_negative_time(const GivenValue& given);
 

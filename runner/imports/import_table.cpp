@@ -96,6 +96,20 @@ class TablePlanner {
       if (column.kind == TableColumn::Kind::fact && column.name.starts_with(kPublished)) note_unknown_figure(column.name);
       if (column.kind == TableColumn::Kind::metric) note_derived_figure(column.name);
     }
+    note_misspelt_metric();
+  }
+
+  /// A column `Train_s` gives no value of the metric `train_s` that the study reports.
+  void note_misspelt_metric() {
+    const std::string metric = study_.experiment.report_metric();
+    std::vector<std::string> near;
+    for (const TableColumn& column : columns_) {
+      if (column.kind != TableColumn::Kind::metric && column.kind != TableColumn::Kind::file) continue;
+      if (column.kind == TableColumn::Kind::file || column.name == metric) return;  // values may come from the files
+      if (study_.experiment.find_metric(column.name) == nullptr) near.push_back(column.name);
+    }
+    if (const std::string advice = other_spelling_of(metric, near); !advice.empty())
+      plan_.notes.push_back(printable(fmt::format("{}: no column gives `{}`{}", table_, metric, advice)));
   }
 
   void check_units(const std::vector<CsvReader::CellPlace>& places) {

@@ -229,6 +229,15 @@ void add_container(JsonWriter& json, const ResolvedRun& run) {
   if (run.runs_script()) json.member("script", true);
 }
 
+/// OMP_NUM_THREADS of a program whose experiment file does not decide it: the calling shell's, else 1. Empty where it does.
+std::string threads_of_shell(const ResolvedRun& run) {
+  const auto names_it = [](const std::string& text) { return text.find(kThreadsVariable) != std::string::npos; };
+  const bool is_decided = run.work().trainer || run.work().sets_threads() ||
+                          std::any_of(run.argv.begin(), run.argv.end(), names_it) ||
+                          std::any_of(run.setup.begin(), run.setup.end(), names_it);
+  return is_decided ? "" : run.context.omp_num_threads.value_or("1");
+}
+
 void add_work(JsonWriter& json, const ResolvedRun& run) {
   const Work& work = run.work();
   json.member("task", work.trainer);
@@ -240,6 +249,7 @@ void add_work(JsonWriter& json, const ResolvedRun& run) {
   json.member("setup", run.setup);
   json.member("modules", work.modules);
   if (!work.environment.empty() || !added_variables(run).empty()) json.member("environment", environment_of(run));
+  if (const std::string threads = threads_of_shell(run); !threads.empty()) json.member("omp_num_threads", threads);
   if (!work.srun.empty()) json.member("srun", srun_options(run));
   add_container(json, run);
   write_resources(json.key("resources"), work.resources);

@@ -285,7 +285,7 @@ RunInfo parse_run_json(std::string_view text) {
   info.outside = read_outside(member("outside"));
   info.metrics = read_metrics_json(member("metrics"));
   info.formula_names = read_formula_names(member("formulas"));
-  for (const char* name : {"commit", "dirty", "hpcbench", "seed"}) {
+  for (const char* name : {"commit", "dirty", "hpcbench", "seed", "omp_num_threads"}) {
     if (const auto fact = json_scalar_text(member(name))) info.facts[name] = printable(*fact);
   }
   if (const auto repeats = small_integer(member("repeats"))) info.facts["planned_repeats"] = std::to_string(*repeats);

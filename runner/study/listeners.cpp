@@ -28,6 +28,15 @@ std::string claimed_by(const std::string& folder) {
   return fmt::format("claimed by job {}, process {} of {}", claim->job, claim->process->pid, claim->process->host);
 }
 
+/// `-3 at stdout.log:1 is a negative time`, where that is why the metric has no value.
+std::optional<std::string> negative_time(const AttemptRecord& record, const std::string& metric) {
+  const std::string begin = fmt::format("metric {}: ", metric);
+  for (const std::string& warning : record.warnings) {
+    if (warning.starts_with(begin) && warning.ends_with(" is a negative time")) return warning.substr(begin.size());
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 IndexListener::IndexListener(Store& store, std::string experiment, Clock& clock)
@@ -112,7 +121,15 @@ void FailureListener::show(const AttemptRecord& record) {
 
 void MissedMetricListener::ended(const AttemptRecord& record) {
   const ReadingRules* const rules = reading_.find(record.key.config_id);
-  if (rules == nullptr || record.state != State::succeeded || !watch_.succeeded.insert(record.key.config_id).second) return;
+  if (rules == nullptr || record.state != State::succeeded) return;
+  if (record.key.run.is_repeat()) {
+    ++watch_.measured;
+    for (const Metric& metric : rules->metrics) {
+      if (!record.metrics.contains(metric.name) && metric.source != "accounting" && !metric.is_formula())
+        watch_.without_value[metric.name].push_back(record.key);
+    }
+  }
+  if (!watch_.succeeded.insert(record.key.config_id).second) return;
   for (const Metric& metric : rules->metrics) {
     if (record.metrics.contains(metric.name) || metric.source == "accounting") continue;  // Slurm's comes later
     if (!watch_.warned.insert(metric.name).second) continue;
@@ -120,10 +137,25 @@ void MissedMetricListener::ended(const AttemptRecord& record) {
       if (!metric.is_formula()) warn_of_nan(record, metric.name);  // a formula's warning would repeat those of its metrics
       continue;
     }
-    progress_.print(
-        fmt::format("warning: {} has no value of the metric {}: {}\n  Mend it in `metrics`: the kept logs are then read "
-                    "again, and no run is repeated.",
-                    to_string(record.key), metric.name, explain_missed_metric(metric, results_ + "/" + to_string(record.key))));
+    progress_.print(fmt::format(
+        "warning: {} has no value of the metric {}: {}\n  Mend it in `metrics`: the kept logs are then read "
+        "again, and no run is repeated.",
+        to_string(record.key), metric.name,
+        negative_time(record, metric.name).value_or(explain_missed_metric(metric, results_ + "/" + to_string(record.key)))));
+  }
+}
+
+void MissedMetricListener::tell_runs_without_value() {
+  constexpr std::size_t kMostNamed = 5;
+  for (const auto& [metric, keys] : std::exchange(watch_.without_value, {})) {
+    const bool is_told = keys.size() == 1 && watch_.warned.contains(metric);
+    if (is_told) continue;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(kMostNamed, keys.size()); ++i)
+      names.push_back(fmt::format("{}/{}", keys[i].config_id, to_string(keys[i].run)));
+    if (keys.size() > kMostNamed) names.emplace_back("...");
+    progress_.print(fmt::format("warning: {} of {} have no value of the metric {}: {}", keys.size(),
+                                counted(watch_.measured, "run", "runs"), metric, join(names, ", ")));
   }
 }
 

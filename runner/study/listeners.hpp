@@ -101,6 +101,8 @@ class MissedMetricListener : public Listener {
       : results_(std::move(results)), reading_(reading), watch_(watch), progress_(progress) {}
 
   void ended(const AttemptRecord& record) override;
+  /// Names the metrics that runs of this call lack, and how many runs; once.
+  void tell_runs_without_value();
 
  private:
   void warn_of_nan(const AttemptRecord& record, const std::string& metric);

@@ -134,6 +134,7 @@ Pace RoundRun::end(Ending ending) {
   if (ending_ == Ending::detached) return Pace::ended;
   if (ending_ == Ending::stopped) refresh_index(*call_.store, study_.results_root, study_.experiment.name);
   accounting_->complete(*call_.store);
+  listeners_->missed.tell_runs_without_value();
   call_.progress.finish();
   return Pace::ended;
 }

@@ -163,7 +163,7 @@ std::string results_beside(const std::string& file) {
   return (fs::absolute(file).lexically_normal().parent_path() / StudyOptions{}.results).string();
 }
 
-std::string where_results_are(const std::string& results_root, const std::string& experiment, const std::string& file) {
+std::string results_near(const std::string& results_root, const std::string& experiment, const std::string& file) {
   std::vector<std::string> candidates = {".", "..", "../results"};
   if (!file.empty()) candidates.insert(candidates.begin(), results_beside(file));
   std::error_code error;
@@ -177,11 +177,16 @@ std::string where_results_are(const std::string& results_root, const std::string
   std::sort(below.begin(), below.end());
   candidates.insert(candidates.end(), below.begin(), below.end());
   for (const std::string& candidate : candidates) {
-    if (fs::equivalent(candidate, results_root, error) || !has_study(candidate, experiment)) continue;
-    return fmt::format("\n  = {} holds {}: add `--results {}`", candidate,
-                       experiment.empty() ? join(experiments_on_disk(candidate), ", ") : experiment, shell_quote(candidate));
+    if (!fs::equivalent(candidate, results_root, error) && has_study(candidate, experiment)) return candidate;
   }
   return "";
+}
+
+std::string where_results_are(const std::string& results_root, const std::string& experiment, const std::string& file) {
+  const std::string near = results_near(results_root, experiment, file);
+  if (near.empty()) return "";
+  return fmt::format("\n  = {} holds {}: add `--results {}`", near,
+                     experiment.empty() ? join(experiments_on_disk(near), ", ") : experiment, shell_quote(near));
 }
 
 namespace {

@@ -60,8 +60,9 @@ void check_study(const Study& study);
 
 /// The default results folder for commands called in the folder of this file.
 std::string results_beside(const std::string& file);
-/// `\n  = ../results holds NAME: add --results ../results`: another folder near the working directory, or beside `file`, that
-/// has results of this study (empty: of any). Empty where there is none.
+/// The same folder, and as advice `\n  = ../results holds NAME: add --results ../results`: another folder near the working
+/// directory, or beside `file`, that has results of this study (empty: of any). Empty where there is none.
+std::string results_near(const std::string& results_root, const std::string& experiment, const std::string& file);
 std::string where_results_are(const std::string& results_root, const std::string& experiment, const std::string& file);
 /// UnavailableError for a study that has no results: where some may be, or what makes them.
 [[noreturn]] void refuse_without_results(const Study& study);

@@ -276,6 +276,23 @@ class BrokenImports(StudyTest):
                 self.assertTrue(all(case.find("error") is not None for case in ElementTree.fromstring(output).iter("testcase")))
 
 
+class WithoutResults(Compare):
+    def test_the_advice_is_true_when_followed(self):
+        self.make("s", "20", "mx")
+        (self.folder / "my").mkdir()
+        for sides in (("mx", "my"), ("my", "mx")):
+            said = self.hpcbench("compare", "s.yaml", "--results", *sides, code=3).stderr
+            self.assertNotIn("add `--results", said)
+            self.assertRegex(said, r"no results of s in \S+/my\n  = `hpcbench run s\.yaml --results my` makes some")
+        self.hpcbench("run", "s.yaml", "--results", "my")
+        self.compare("s.yaml", "--results", "mx", "my")
+        self.make("other", "21", "elsewhere/results")
+        self.hpcbench("run", "s.yaml", "--results", "results")
+        said = self.hpcbench("compare", "s.yaml", "other.yaml", "--results", "my", code=3).stderr
+        self.assertRegex(said, r"  = elsewhere/results holds other: write `--results my elsewhere/results`")
+        self.compare("s.yaml", "other.yaml", "--results", "my", "elsewhere/results")
+
+
 class LeftOut(StudyTest):
     """Measurements of B that give no value are named beside every gate."""
 

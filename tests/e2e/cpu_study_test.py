@@ -110,6 +110,17 @@ class Threads(StudyTest):
         self.assertEqual(self.threads("setup: [true]\n", called="3"), (3, False))
 
 
+    def test_runs_with_other_numbers_of_threads_are_told(self):
+        self.threads(called="2")
+        for environment, said in (("", True), ("environment: {OMP_NUM_THREADS: 2}\n", False)):
+            self.write("t.yaml", "experiment: t\nmatrix: {n: [1, 2]}\nrepeats: 2\nlaunch: once\ncommand: [sh, show.sh, '{{n}}']\nbaseline: {n: 1}\n"
+                                 "metrics: [{name: threads, unit: MB/s, file: stdout.log, pattern: 'threads (.*)'}]\nreport: {metric: threads}\n" + environment)
+            self.hpcbench("run", "t.yaml", "--repeats", "1", "--results", "r" + str(said), env={"OMP_NUM_THREADS": "2"})
+            self.hpcbench("run", "t.yaml", "--results", "r" + str(said), env={"OMP_NUM_THREADS": "4"})
+            found = [warning["seen"] for warning in self.report("t.yaml", "--results", "r" + str(said))["warnings"] if warning["code"] == "confounded"]
+            self.assertEqual([seen.split(" among")[0] for seen in found], ["OMP_NUM_THREADS: 2 and 4"] if said else [], found)
+
+
 class RankAxes(StudyTest):
     def test_an_axis_that_launch_rank_ignores_is_refused(self):
         for more in ("", "launch: rank\n"):

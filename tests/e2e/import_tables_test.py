@@ -143,6 +143,17 @@ class NoValue(Tables):
 
 
 class Columns(Tables):
+    def test_a_metric_in_other_letters_is_told(self):
+        for heading in ("Time_s [min]", "tim_s"):
+            self.study(f"gpu,{heading}\na,5\nb,6\n")
+            name = heading.split()[0]
+            advice = f"`time_s` (`{name}` is given: write `time_s`)"
+            self.assertIn(f"t.csv: no column gives {advice}", self.hpcbench("check", "old.yaml").stderr)
+            said = self.hpcbench("report", "old.yaml", code=None)
+            self.assertIn(f"nothing gives time_s (`{name}` is given: write `time_s`)", said.stdout + said.stderr)
+        self.study("gpu,other\na,5\n")
+        self.assertNotIn("is given", self.hpcbench("check", "old.yaml").stderr)
+
     def test_two_columns_of_one_metric_are_an_error_that_names_both(self):
         self.study("gpu,time_s,time_s [min]\na,5,3\n")
         self.assertIn("t.csv:1:12: error: the columns `time_s` and `time_s [min]` both give `time_s`", self.refused())

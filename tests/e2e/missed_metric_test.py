@@ -30,6 +30,27 @@ class MissedMetric(ScoredStudyTest):
         warning = [w for w in self.report("tiny.yaml")["warnings"] if w["code"] == "diverged"][0]
         self.assertIn("loss is nan in 3 of 3 runs that succeeded", warning["seen"])
 
+    def test_run_names_all_metrics_and_runs_without_a_value(self):
+        """Also of runs that are not the first of their configuration."""
+        self.write("work.sh", 'echo "a $2"; [ "$2" = 1 ] && echo "b 5"; [ "$2" = 3 ] || echo "c 5"; true\n')
+        study = STUDY.replace('"{{size}}"]', '"{{size}}", "{{repeat}}"]')
+        self.assertNotEqual(study, STUDY)
+        self.write("tiny.yaml", study + "metrics:\n" + "".join(f"  - {{name: {name}, file: stdout.log, pattern: '{name} ([0-9]+)'}}\n" for name in "abc"))
+        told = self.hpcbench("run", "tiny.yaml").stderr
+        self.assertNotIn("of the metric a", told)
+        self.assertRegex(told, r"warning: 4 of 6 runs have no value of the metric b: [0-9a-f]{16}/r0[23], .*/r0[23]\n")
+        self.assertRegex(told, r"warning: 2 of 6 runs have no value of the metric c: [0-9a-f]{16}/r03, [0-9a-f]{16}/r03\n")
+        self.write("work.sh", 'echo "a -3"\n')
+        self.write("tiny.yaml", study + "metrics:\n  - {name: a, unit: s, file: stdout.log, pattern: 'a (.*)'}\n")
+        told = self.hpcbench("run", "tiny.yaml", "--again").stderr
+        self.assertIn("has no value of the metric a: -3 at stdout.log:1 is a negative time", told)
+        self.assertNotIn("nothing in", told)
+
+    def test_check_warns_of_a_metric_with_the_name_of_a_rule(self):
+        self.write("tiny.yaml", STUDY + METRIC.replace("score,", "failed,"))
+        self.assertRegex(self.hpcbench("check", "tiny.yaml").stderr,
+                         r"tiny\.yaml:\d+:\d+: warning: the metric `failed` has the name of a rule of `compare --fail-if`")
+
     def test_run_says_that_there_is_no_such_file(self):
         self.write("tiny.yaml", STUDY + METRIC.replace("stdout.log", "stdoutt.log"))
         told = self.hpcbench("run", "tiny.yaml").stderr

@@ -183,9 +183,9 @@ std::string values_of_fact(const Table& table, const std::string& name) {
 }
 
 std::vector<SideDifference> find_side_differences(const Table& a, const Table& b) {
-  constexpr std::array kFacts = {"precision", "global_batch", "samples", "optimizer_steps", "device",   "node",
-                                 "threads",   "bound",        "torch",   "python",          "hpcbench", "commit",
-                                 "dirty",     "code",         "source"};
+  constexpr std::array kFacts = {"precision", "global_batch",    "samples", "optimizer_steps", "device", "node",
+                                 "threads",   "omp_num_threads", "bound",   "torch",           "python", "hpcbench",
+                                 "commit",    "dirty",           "code",    "source"};
   std::vector<SideDifference> differences;
   for (const char* name : kFacts) {
     SideDifference difference{name, values_of_fact(a, name), values_of_fact(b, name)};

@@ -40,6 +40,7 @@ constexpr std::array kKinds = {
     ConfoundedKind{"choice of kernels", {"kernels", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"CUDA graphs", {"cuda_graphs", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"waiting of threads", {"thread_wait", nullptr}, false, ConfoundedKind::Factor::software},
+    ConfoundedKind{"OMP_NUM_THREADS", {"omp_num_threads", nullptr}, false},
     ConfoundedKind{"library", {"torch", nullptr}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"training program", {"trainer", "library"}, false, ConfoundedKind::Factor::software},
     ConfoundedKind{"code", {"code", "commit"}, false},

@@ -144,7 +144,11 @@ TEST_CASE("compare --fail-if: metrics and counts as rules") {
   CHECK(parse_fail_rule("mem_gb<-0.1").threshold == doctest::Approx(0.1));
   CHECK(parse_fail_rule("failed > 2").threshold == 2);
   CHECK(parse_fail_rule("failed").threshold == 0);
-  CHECK(parse_fail_rule("slower").metric.empty());
+  for (const char* word : {"slower", "faster", "higher", "lower", "missing", "failed"}) {
+    CHECK(parse_fail_rule(word).metric.empty());
+    CHECK(is_gate_word(word));  // of which `check` warns as names of metrics
+  }
+  CHECK_FALSE(is_gate_word("mem_gb"));
 }
 
 TEST_CASE("compare --fail-if: a row that lost its value fails any rule") {
