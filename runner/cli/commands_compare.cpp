@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -185,7 +186,7 @@ void read_records(Side& side, const IndexView& index, const SideReference& refer
 
 /// A folder that has results of this side is named together with that of the other side.
 [[noreturn]] void refuse_side_without_results(const Study& study, const CompareArguments& arguments, bool is_b) {
-  std::string folders[] = {arguments.results.front(), arguments.results.back()};
+  std::array<std::string, 2> folders = {arguments.results.front(), arguments.results.back()};
   const std::string near = results_near(study.results_root, study.experiment.name, study.source.file);
   std::error_code error;
   const bool is_other_side = arguments.a == arguments.b && std::filesystem::equivalent(near, folders[is_b ? 0 : 1], error);

@@ -154,8 +154,9 @@ void MissedMetricListener::tell_runs_without_value() {
     for (std::size_t i = 0; i < std::min(kMostNamed, keys.size()); ++i)
       names.push_back(fmt::format("{}/{}", keys[i].config_id, to_string(keys[i].run)));
     if (keys.size() > kMostNamed) names.emplace_back("...");
-    progress_.print(fmt::format("warning: {} of {} have no value of the metric {}: {}", keys.size(),
-                                counted(watch_.measured, "run", "runs"), metric, join(names, ", ")));
+    progress_.print(fmt::format("warning: {} of {} {} no value of the metric {}: {}", keys.size(),
+                                counted(watch_.measured, "run", "runs"), keys.size() == 1 ? "has" : "have", metric,
+                                join(names, ", ")));
   }
 }
 
