@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
@@ -54,7 +55,7 @@ int examine(const DoctorOptions& options) {
   examine_machine(study, tools, findings);
   examine_modules(study, tools, findings);
   const std::string executor = study.experiment.executor;
-  if (executor == "slurm") {
+  if (executor_kind(executor).steps) {
     examine_slurm(study, tools, findings);
   } else {
     examine_local(study, findings);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/terminal.hpp"
@@ -168,12 +169,12 @@ std::vector<PlannedBatch> block_batches_in_order(const Study& study, const Rende
 
 /// Runs in the order of the plan as `run` hands them over together: with Slurm those of equal resources, up to the usual size.
 std::vector<PlannedBatch> batches_in_order(const Study& study, const RenderContext& context) {
-  const bool slurm = study.experiment.executor == "slurm";
-  if (slurm && study.experiment.in_blocks()) return block_batches_in_order(study, context);
+  const ExecutorKind& kind = executor_kind(study.experiment.executor);
+  if (kind.blocks && study.experiment.in_blocks()) return block_batches_in_order(study, context);
   std::vector<PlannedBatch> batches;
   std::map<std::vector<std::string>, std::size_t> open;  // by options: where the batch that still grows is
   for (const PlannedRun& run : runs_in_order(study.selected())) {
-    if (run.name.kind == RunKind::warmup && slurm) continue;
+    if (run.name.kind == RunKind::warmup && !kind.runs_here) continue;
     const Configuration& configuration = study.selected().configurations[run.configuration];
     const auto options = batch_options(study.experiment, configuration, context);
     const auto found = open.find(options);
@@ -260,7 +261,7 @@ void render_scripts(const Study& study, const BlockTimes& times, const std::stri
     render_batch(study, submitted, context.results, id, batch, attempts);
   }
   say(fmt::format("rendered {} job scripts below {}; each runs by hand with `bash job.sh`{}", count, context.results,
-                  context.executor == "slurm"
+                  executor_kind(context.executor).steps
                       ? fmt::format(" within `salloc`; {} below batches/",
                                     counted(static_cast<long long>(number), "batch script", "batch scripts"))
                       : ""));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/executor_kind.hpp"
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
@@ -114,7 +115,8 @@ class Watch {
     view_ = std::move(view);
     scene_.problem = problem;
     looked_s_ = system_clock().monotonic_s();
-    const double longest_s = study_.experiment.executor == "slurm" ? kLongestSlurmInterval : kLongestLocalInterval;
+    const double longest_s =
+        !executor_kind(study_.experiment.executor).runs_here ? kLongestSlurmInterval : kLongestLocalInterval;
     next_look_s_ = looked_s_ + interval_s_.value_or(watch_interval(begin_s - last_change_s_, looked_s_ - begin_s, longest_s));
     return is_worth_watching(*view_);
   }

@@ -12,15 +12,16 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
 #include "doctor/doctor_probe_facts.hpp"
+#include "executors/slurm/slurm_parse.hpp"
 #include "plan/placeholders.hpp"
 #include "render/attempt.hpp"
 #include "study/run_study.hpp"
-#include "submit/slurm/slurm_parse.hpp"
 
 namespace hpcbench {
 
@@ -90,7 +91,7 @@ class Probe {
       : study_(study),
         tools_(tools),
         clock_(clock),
-        local_(study.experiment.executor != "slurm"),
+        local_(!executor_kind(study.experiment.executor).steps),
         token_(random_hex(8)),
         root_(study.results_root + "/.probe-" + token_) {
     had_results_ = fs::exists(study.results_root);

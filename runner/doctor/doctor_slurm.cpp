@@ -13,12 +13,12 @@
 #include "doctor/doctor_machine.hpp"
 #include "doctor/doctor_quota.hpp"
 #include "doctor/doctor_slurm_facts.hpp"
+#include "executors/slurm/slurm_limits.hpp"
+#include "executors/slurm/slurm_parse.hpp"
 #include "plan/select.hpp"
 #include "render/attempt.hpp"
 #include "render/blocks.hpp"
 #include "study/blocks/find_block_times.hpp"
-#include "submit/slurm/slurm_limits.hpp"
-#include "submit/slurm/slurm_parse.hpp"
 
 namespace hpcbench {
 

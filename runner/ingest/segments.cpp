@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/executor_kind.hpp"
 #include "base/files.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
@@ -65,7 +66,7 @@ void put_new(const RunInfo& info, AttemptRecord& record, const std::string& name
 /// From when each segment's files were made, just before its job was submitted, to its start. In a block a run also waits for
 /// those before it, and what runs here waits for nobody: neither is a queue.
 void wait_in_queue(const std::string& run_folder, const RunInfo& info, AttemptRecord& record) {
-  if (info.executor != "slurm") return;
+  if (executor_kind(info.executor).runs_here) return;
   std::vector<int> attempts = info.segment->before;
   attempts.push_back(record.key.attempt);
   const std::filesystem::path results = std::filesystem::path(run_folder).parent_path().parent_path();

@@ -16,6 +16,7 @@
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
@@ -399,7 +400,7 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const Given& given, do
     return refuse_changed(place.attempt_folder, token);
   const RunInfo info = parse_run_json(run_json);
   place.run_dir = run_dir_of(place.attempt_folder, info);
-  const bool in_slurm = !token.empty() && info.executor == "slurm";
+  const bool in_slurm = !token.empty() && executor_kind(info.executor).steps;
   // Before the claim: from then on a signal must not end us without finished.json.
   Supervisor supervisor(prepare_signals(token.empty(), in_slurm));
   StartedFacts started{.process = this_process(), .job = std::nullopt};

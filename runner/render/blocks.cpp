@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/text.hpp"
 #include "plan/baselines.hpp"
 #include "render/block_parts.hpp"
@@ -248,7 +249,7 @@ std::optional<std::string> render_block_script(const Experiment& experiment, con
 }
 
 void check_blocks(const Experiment& experiment, const Plan& plan) {
-  if (!experiment.in_blocks() || experiment.executor != "slurm") return;
+  if (!experiment.in_blocks() || !executor_kind(experiment.executor).blocks) return;
   for (const Configuration& configuration : plan.configurations) {
     if (configuration.work->resources.time_s) continue;
     throw InputError(
@@ -269,7 +270,7 @@ void check_blocks(const Experiment& experiment, const Plan& plan) {
 }
 
 void check_longest_jobs(const Experiment& experiment, const Plan& plan, const BlockTimes& times) {
-  if (!experiment.in_blocks() || experiment.executor != "slurm") return;
+  if (!experiment.in_blocks() || !executor_kind(experiment.executor).blocks) return;
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
     const Configuration& configuration = plan.configurations[i];
     const auto longest = times.longest.find(partition_of(experiment, configuration));
@@ -349,7 +350,7 @@ std::vector<std::string> describe_parts(const Experiment& experiment, const Plan
 std::vector<std::string> describe_blocks(const Experiment& experiment, const Plan& plan, const BlockTimes& times) {
   std::vector<std::string> lines;
   if (!experiment.in_blocks()) return lines;
-  if (experiment.executor != "slurm") {
+  if (!executor_kind(experiment.executor).blocks) {
     lines.push_back(fmt::format("blocks: {} of {}, one run after the other{}", counted(plan.repeats, "repeat", "repeats"),
                                 counted(static_cast<long long>(plan.configurations.size()), "run", "runs"),
                                 experiment.packs_runs() ? "; `side_by_side` needs Slurm, and `run` refuses it here" : ""));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/module_command.hpp"
 #include "base/text.hpp"
 #include "render/job_template.hpp"
@@ -126,7 +127,7 @@ std::vector<std::string> deck_names(const ResolvedRun& run) {
 }
 
 std::vector<std::pair<std::string, bool>> job_flags(const ResolvedRun& run) {
-  const bool local = run.context.executor != "slurm";
+  const bool local = !executor_kind(run.context.executor).steps;
   const bool once = !local && run.work().launch == Launch::once;
   const bool mpirun = run.by_mpirun() || (!local && !once && run.experiment.launcher == "mpirun");
   return {{"here", local},
@@ -209,7 +210,7 @@ void require_ranks(const RenderContext& context) {
 void require_local_ranks(const RenderContext& context) {
   const std::string& text = context.job_template;
   const bool says_how_many = text.find("{{#local}}") != std::string::npos || text.find("rank -n") != std::string::npos;
-  if (context.executor == "slurm" || says_how_many) return;
+  if (executor_kind(context.executor).steps || says_how_many) return;
   throw InputError(
       fmt::format("error: {}: this template starts ranks by srun alone: it has no {{{{#local}}}}, and the executor is local\n"
                   "  = take the line with `rank` from templates/job.sh.mustache, or remove `template` from the site",

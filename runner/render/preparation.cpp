@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/executor_kind.hpp"
 #include "base/host.hpp"
 #include "base/json_writer.hpp"
 #include "base/text.hpp"
@@ -29,7 +30,8 @@ Bindings preparation_folders(const Plan& plan, const std::vector<std::size_t>& i
 }
 
 bool has_own_job(const Experiment& experiment, const Plan& plan, std::size_t instance) {
-  return experiment.executor == "slurm" && experiment.preparations[plan.prepared[instance].definition].on_job;
+  return executor_kind(experiment.executor).preparation_jobs &&
+         experiment.preparations[plan.prepared[instance].definition].on_job;
 }
 
 /// As for a run of one rank that uses no GPU. Nothing warns it of its time limit: what makes programs would only die of that.
@@ -64,7 +66,9 @@ std::string preparation_json(const Experiment& experiment, const Plan& plan, std
   JsonWriter json;
   json.begin_object(JsonLayout::lines).member("schema", 1).member("experiment", experiment.name);
   json.member("prepare", wanted.name).member("instance", wanted.id).member("attempt", attempt);
-  json.member("executor", batch.empty() ? "local" : "slurm").member("batch", text_or_null(batch)).member("processes", 1);
+  json.member("executor", batch.empty() ? std::string("local") : experiment.executor)
+      .member("batch", text_or_null(batch))
+      .member("processes", 1);
   json.member("argv", filled.command).member("shell", false).member("workdir", context.call_folder);
   json.member("run_dir", kOutputFolder).member("setup", filled.setup).member("modules", filled.modules);
   json.member("environment", filled.environment).member("call_folder", context.call_folder);

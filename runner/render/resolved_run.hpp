@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/executor_kind.hpp"
 #include "base/glob.hpp"
 #include "render/attempt.hpp"
 #include "render/input_decks.hpp"
@@ -36,14 +37,14 @@ struct ResolvedRun {
   bool workdir_is_attempt() const { return experiment.workdir == "attempt"; }
   /// Whether a job on this machine runs job.sh: else `launch` starts the processes that run.json names, which is faster.
   bool runs_script() const {
-    return context.executor != "slurm" &&
+    return !executor_kind(context.executor).steps &&
            (by_mpirun() || container || experiment.site.template_path || !work().modules.empty() || !work().setup.empty());
   }
   /// Whether mpirun starts the ranks. On this machine only those that an axis counts, which are no gpus': processes of MPI that
   /// another program starts are each alone.
   bool by_mpirun() const {
     return experiment.launcher == "mpirun" && work().launch == Launch::rank &&
-           (context.executor == "slurm" || configuration.ranks_per_node);
+           (executor_kind(context.executor).steps || configuration.ranks_per_node);
   }
   bool is_shell() const { return work().shell && !work().trainer; }
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/executor_kind.hpp"
 #include "base/text.hpp"
 #include "report/looks.hpp"
 #include "report/samples.hpp"
@@ -16,7 +17,7 @@ namespace {
 /// Whether two runs of one repeat were in one allocation: an element of an array is a block's job.
 bool in_one_allocation(const AttemptRecord& a, const AttemptRecord& b) {
   if (a.executor != b.executor) return false;
-  if (a.executor != "slurm") return true;
+  if (executor_kind(a.executor).runs_here) return true;
   return a.batch && a.batch == b.batch && a.job && a.job == b.job;
 }
 

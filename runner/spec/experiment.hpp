@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cost.hpp"
+#include "base/executor_kind.hpp"
 #include "base/metric.hpp"
 #include "base/place.hpp"
 #include "base/state.hpp"
@@ -369,8 +370,8 @@ struct Experiment {
   bool mixes_shapes() const { return in_blocks() && mixed_shapes; }
   bool packs_runs() const { return in_blocks() && side_by_side > 1; }
   bool estimates_time() const { return in_blocks() && estimated_time; }
-  /// Warm-ups of each configuration that are run: none on Slurm, where they would warm another node.
-  int warmups_run() const { return executor == "slurm" ? 0 : warmups; }
+  /// Warm-ups of each configuration that are run: none where jobs run elsewhere, as they would warm another node.
+  int warmups_run() const { return !executor_kind(executor).runs_here ? 0 : warmups; }
   /// report.metric, else what the built-in trainer, or any command, always has. The trainer's own time is that of one segment.
   std::string report_metric() const { return report.metric.value_or(is_trainer() && !continuation ? "train_s" : "wall_s"); }
 

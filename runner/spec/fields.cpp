@@ -274,6 +274,15 @@ std::optional<std::vector<std::string>> MapReader::texts_or_none(std::string_vie
   return read_texts(*node, cite(path(key)), diagnostics_);
 }
 
+std::optional<std::string> MapReader::word(std::string_view key) {
+  const YamlNode* const node = take(key);
+  if (node == nullptr) return std::nullopt;
+  const std::vector<std::string>& words = row_of(key).words;
+  if (node->is_scalar() && std::find(words.begin(), words.end(), node->text) != words.end()) return node->text;
+  refuse_choice(*node, key, words.size());
+  return std::nullopt;
+}
+
 void MapReader::refuse_choice(const YamlNode& node, std::string_view key, std::size_t words) {
   const std::vector<std::string>& names = row_of(key).words;
   if (words != names.size()) throw std::logic_error(fmt::format("`{}` has other words than its reader", path(key)));

@@ -69,6 +69,8 @@ class MapReader {
   /// The same, and `[]` is an empty list: none, whatever a lower layer says.
   std::optional<std::vector<std::string>> texts_or_none(std::string_view key);
 
+  /// One of the section's words.
+  std::optional<std::string> word(std::string_view key);
   /// One of the section's words, each of which stands for a value.
   template <class T>
   std::optional<T> choice(std::string_view key, std::initializer_list<std::pair<std::string_view, T>> words) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "spec/checks.hpp"
@@ -335,7 +336,7 @@ class Reading {
 
   /// A job asks for a GPU on each node unless the file or the site says otherwise.
   bool asks_slurm_for_gpus(const Experiment& experiment) const {
-    if (experiment.executor != "slurm" || !experiment.runs_anything()) return false;
+    if (!executor_kind(experiment.executor).steps || !experiment.runs_anything()) return false;
     const YamlNode* const extra = site_root_.is_map() ? site_root_.find("extra") : nullptr;
     if (extra != nullptr && names_gpus(*extra)) return true;
     const std::vector<std::string> axes = experiment.axis_names();

@@ -176,8 +176,7 @@ void read_settings(MapReader& reader, ParsedExperiment& parsed, Diagnostics& dia
   read_repeats(reader, parsed, diagnostics);
   assign(experiment.warmups, reader.integer("warmups"));
   if (const YamlNode* node = reader.take("seed")) read_seed(*node, experiment, diagnostics);
-  assign(experiment.executor,
-         reader.choice<std::string>("executor", {{"auto", "auto"}, {"local", "local"}, {"slurm", "slurm"}}));
+  assign(experiment.executor, reader.word("executor"));
   assign(experiment.order,
          reader.choice<Order>("order", {{"interleaved", Order::interleaved}, {"sequential", Order::sequential}}));
   if (const YamlNode* node = reader.take("allocation")) read_allocation(*node, experiment, diagnostics);

@@ -94,7 +94,7 @@ Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagn
   assign(site.name, reader.filled_text("name"));
   reader.text("description");
   site.profile = reader.filled_text("profile");
-  site.executor = reader.choice<std::string>("executor", {{"local", "local"}, {"slurm", "slurm"}});
+  site.executor = reader.word("executor");
   site.partition = reader.filled_text("partition");
   site.account = reader.filled_text("account");
   site.qos = reader.filled_text("qos");

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/executor_kind.hpp"
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
+#include "executors/slurm/slurm_accounting.hpp"
 #include "render/attempt.hpp"
 #include "study/executors.hpp"
 #include "study/index.hpp"
-#include "submit/slurm/slurm_accounting.hpp"
 
 namespace hpcbench {
 
@@ -34,7 +35,7 @@ std::vector<std::string> accounting_metrics(const Study& study) {
 }  // namespace
 
 Accounting::Accounting(const Study& study, ToolRunner& tools, Clock& clock) : study_(study), tools_(tools), clock_(clock) {
-  if (study.experiment.executor != "slurm") return;
+  if (!executor_kind(study.experiment.executor).accounting) return;
   const std::vector<std::string> wanted = accounting_metrics(study);
   if (!wanted.empty()) fields_ = accounting_fields(wanted);
 }
@@ -62,7 +63,8 @@ bool Accounting::ask(Store& store, bool with_old) {
   std::vector<AttemptKey> keys;
   double since_unix_s = 0;
   for (const AttemptRecord& record : store.counting_attempts(study_.experiment.name, false)) {
-    if (record.executor != "slurm" || !is_outcome(record.state) || !record.job || !record.batch || !record.intended_unix_s)
+    if (!executor_kind(record.executor).accounting || !is_outcome(record.state) || !record.job || !record.batch ||
+        !record.intended_unix_s)
       continue;
     const std::string folder = study_.results + "/" + to_string(record.key);
     if (std::filesystem::exists(folder + "/" + kAccountingFile) || (!with_old && old_.count(folder) != 0)) continue;

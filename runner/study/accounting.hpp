@@ -10,7 +10,7 @@
 
 namespace hpcbench {
 
-/// Fetches what Slurm's accounting says of the runs of a study that have ended (submit/slurm/slurm_accounting.hpp) and reads
+/// Fetches what Slurm's accounting says of the runs of a study that have ended (executors/slurm/slurm_accounting.hpp) and reads
 /// them into the index again. Only where the study has Slurm as its executor and a metric with `accounting`.
 class Accounting {
  public:

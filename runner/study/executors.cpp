@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/host.hpp"
-#include "submit/local_executor.hpp"
-#include "submit/slurm/slurm_executor.hpp"
+#include "executors/local/local_executor.hpp"
+#include "executors/slurm/slurm_executor.hpp"
 
 namespace hpcbench {
 
@@ -31,6 +32,21 @@ std::unique_ptr<Executor> make_slurm_executor(const std::vector<const Study*>& s
   return std::make_unique<SlurmExecutor>(settings, tools, system_clock(), std::move(note));
 }
 
+/// An executor whose jobs wait in a queue.
+struct QueueRow {
+  std::string_view name;
+  /// For all studies of a call.
+  std::unique_ptr<Executor> (*make)(const std::vector<const Study*>& studies, std::function<void(const std::string&)> note);
+};
+
+/// The row of the study's executor; null if its jobs run here.
+const QueueRow* queue_row(const Study& study) {
+  static const std::vector<QueueRow> kRows = {{"slurm", make_slurm_executor}};
+  const auto row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const QueueRow& each) { return each.name == study.experiment.executor; });
+  return row == kRows.end() ? nullptr : &*row;
+}
+
 }  // namespace
 
 double slurm_tool_timeout_s() {
@@ -40,7 +56,8 @@ double slurm_tool_timeout_s() {
 }
 
 std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::function<void(const std::string&)> note) {
-  return study.experiment.executor == "slurm" ? make_slurm_executor({&study}, std::move(note)) : make_local_executor(slots);
+  const QueueRow* const row = queue_row(study);
+  return row != nullptr ? row->make({&study}, std::move(note)) : make_local_executor(slots);
 }
 
 Executors::Executors(const std::vector<Study>& studies, int slots, std::function<void(const std::string&)> note)
@@ -59,15 +76,17 @@ Executor& Executors::workshop() {
 }
 
 Executor& Executors::of(const Study& study) {
-  if (one_ != nullptr || study.experiment.executor != "slurm") return here();
-  if (!slurm_) {
-    std::vector<const Study*> by_slurm;
+  const QueueRow* const row = queue_row(study);
+  if (one_ != nullptr || row == nullptr) return here();
+  std::unique_ptr<Executor>& queue = queues_[study.experiment.executor];
+  if (!queue) {
+    std::vector<const Study*> in_queue;
     for (const Study& each : *studies_) {
-      if (each.experiment.executor == "slurm") by_slurm.push_back(&each);
+      if (each.experiment.executor == study.experiment.executor) in_queue.push_back(&each);
     }
-    slurm_ = make_slurm_executor(by_slurm, note_);
+    queue = row->make(in_queue, note_);
   }
-  return *slurm_;
+  return *queue;
 }
 
 int Executors::free_here() {
@@ -84,7 +103,7 @@ void Executors::wait(double seconds) {
   };
   if (here_ && here_->free_slots() < slots_) wait_for(*here_);
   if (workshop_ && workshop_->free_slots() == 0) wait_for(*workshop_);
-  if (slurm_) wait_for(*slurm_);
+  for (const auto& [name, queue] : queues_) wait_for(*queue);
   if (!waited && here_) wait_for(*here_);
   if (!waited) system_clock().sleep(seconds);
 }

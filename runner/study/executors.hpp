@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@ namespace hpcbench {
 std::unique_ptr<Executor> choose_executor(const Study& study, int slots, std::function<void(const std::string&)> note);
 
 /// The executors of one call, each made when it is first asked for: one for all processes of this machine, so that the studies
-/// share its slots, one for preparations here, and one for Slurm, which asks for the jobs of all studies at once, runs and
-/// preparations, and has them share the queue.
+/// share its slots, one for preparations here, and one for each queue, which polls the jobs of all studies at once, runs and
+/// preparations.
 class Executors {
  public:
   /// `studies` must outlive it. `note` gets messages for the user.
@@ -39,7 +40,8 @@ class Executors {
   int slots_ = 1;
   std::function<void(const std::string&)> note_;
   Executor* one_ = nullptr;
-  std::unique_ptr<Executor> here_, workshop_, slurm_;
+  std::unique_ptr<Executor> here_, workshop_;
+  std::map<std::string, std::unique_ptr<Executor>> queues_;  // by name: those whose jobs wait in a queue
 };
 
 /// Seconds after which a tool of Slurm is given up: HPCBENCH_SLURM_TIMEOUT, else 60.

@@ -9,16 +9,17 @@
 #include <set>
 #include <utility>
 
+#include "base/executor_kind.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
+#include "executors/slurm/slurm_parse.hpp"
+#include "executors/slurm/slurm_users.hpp"
 #include "render/attempt.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/life.hpp"
 #include "submit/judge.hpp"
-#include "submit/slurm/slurm_parse.hpp"
-#include "submit/slurm/slurm_users.hpp"
 
 namespace hpcbench {
 
@@ -53,7 +54,7 @@ void add_job(RunStatus& run, const SlurmJob& job) {
 
 bool is_open(const RunStatus& run) { return run.attempt && !is_outcome(run.state) && run.state != State::planned; }
 
-bool is_slurm(const RunStatus& run) { return run.attempt->executor == "slurm"; }
+bool is_in_queue(const RunStatus& run) { return executor_kind(run.attempt->executor).shows_queue; }
 
 /// Jobs of a batch by attempt, once the executor has them all.
 std::map<std::string, std::string> jobs_of_batch(const std::string& results, const std::string& batch) {
@@ -83,7 +84,7 @@ void add_submissions(StatusView& view, const Study& study) {
 
 /// Empty, or why nothing is known.
 std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
-  const auto asked = [](const RunStatus& run) { return is_open(run) && is_slurm(run) && run.attempt->batch; };
+  const auto asked = [](const RunStatus& run) { return is_open(run) && is_in_queue(run) && run.attempt->batch; };
   if (std::none_of(view.runs.begin(), view.runs.end(), asked)) return {};
   std::map<std::string, unsigned int> users;  // who handed over each batch
   std::set<unsigned int> others;
@@ -131,7 +132,7 @@ std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
 void add_processes(StatusView& view, const Study& study) {
   for (RunStatus& run : view.runs) {
     const std::string folder = run.attempt ? study.results + "/" + to_string(run.attempt->key) : "";
-    if (!is_open(run) || is_slurm(run) || has_finished(folder)) continue;
+    if (!is_open(run) || is_in_queue(run) || has_finished(folder)) continue;
     const std::optional<Claim> claim = read_claim(folder);
     // Without a claim nothing runs yet; one of another host tells nothing here.
     std::optional<bool> alive = claim && claim->process ? is_alive(*claim->process) : std::optional(false);

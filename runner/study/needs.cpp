@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/host.hpp"
 #include "base/process.hpp"
 #include "plan/placeholders.hpp"
@@ -188,7 +189,7 @@ void examine_work(const Study& study, Findings& findings) {
     Bindings bindings = study.selected().bindings(configuration);
     bindings.insert(bindings.end(), configuration.work->parameters.begin(), configuration.work->parameters.end());
     look_for_data(study, bindings, folder, seen, missing);
-    const bool elsewhere = study.experiment.executor == "slurm";
+    const bool elsewhere = !executor_kind(study.experiment.executor).runs_here;
     if (configuration.work.get() != last) {
       if (!study.experiment.is_trainer()) examine_program(*configuration.work, folder, own_folder, elsewhere, findings);
       examine_container(*configuration.work, folder, own_folder, elsewhere, findings);

@@ -17,11 +17,11 @@
 #include "base/interrupt.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "executors/local/local_executor.hpp"
 #include "plan/select.hpp"
 #include "runfiles/layout.hpp"
 #include "study/call.hpp"
 #include "study/executors.hpp"
-#include "submit/local_executor.hpp"
 
 namespace hpcbench {
 

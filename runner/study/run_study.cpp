@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/host.hpp"
 #include "study/preflight.hpp"
 
@@ -25,10 +26,9 @@ RenderContext make_render_context(const Study& study) {
   context.trainer = trainer_program();
   context.hpcbench = study.experiment.site.hpcbench.value_or(program_folder() + "/hpcbench");
   context.executor = study.experiment.executor;
-  const bool slurm = context.executor == "slurm";
   context.job_template_name = study.experiment.site.template_path.value_or("job.sh.mustache");
   context.job_template = load_template(context.job_template_name);
-  if (slurm) context.array_template = load_template("slurm_array.sh.mustache");
+  if (executor_kind(context.executor).steps) context.array_template = load_template("slurm_array.sh.mustache");
   context.provenance = find_provenance(context.call_folder);
   context.omp_num_threads = own_thread_count();
   if (study.experiment.is_trainer() && ::access(context.trainer.c_str(), X_OK) != 0) {

@@ -7,14 +7,15 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/files.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "executors/slurm/slurm_users.hpp"
 #include "render/attempt.hpp"
 #include "render/blocks.hpp"
 #include "report/table.hpp"
 #include "study/index.hpp"
-#include "submit/slurm/slurm_users.hpp"
 
 namespace hpcbench {
 
@@ -259,7 +260,7 @@ void require_own(const Study& study) {
 }
 
 void check_study(const Study& study) {
-  if (study.experiment.executor == "slurm") {
+  if (executor_kind(study.experiment.executor).steps) {
     // These stand in lines that sbatch reads, and in file names in which it replaces `%`.
     for (const Configuration& configuration : study.plan.configurations) slurm_options(study.experiment, configuration);
     const bool plain = std::all_of(study.results.begin(), study.results.end(),

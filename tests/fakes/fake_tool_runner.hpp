@@ -13,10 +13,10 @@
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "base/tool_runner.hpp"
+#include "executors/slurm/slurm_parse.hpp"
 #include "fakes/fake_executor.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
-#include "submit/slurm/slurm_parse.hpp"
 
 namespace hpcbench {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "doctor/doctor_slurm_facts.hpp"
-#include "submit/slurm/slurm_limits.hpp"
-#include "submit/slurm/slurm_parse.hpp"
+#include "executors/slurm/slurm_limits.hpp"
+#include "executors/slurm/slurm_parse.hpp"
 
 namespace {
 

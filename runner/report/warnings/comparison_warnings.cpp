@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/executor_kind.hpp"
 #include "base/text.hpp"
 #include "report/software_axes.hpp"
 #include "report/warnings/warnings.hpp"
@@ -62,7 +63,7 @@ FactOfRow fact_of(const Sample& sample, const ConfoundedKind& kind, const char* 
   for (const AttemptRecord* run : sample.measured) {
     const auto found = run->facts.find(name);
     const bool is_absent = found == run->facts.end();
-    if (is_absent && !(kind.absent_is_1 && run->executor == "slurm")) continue;
+    if (is_absent && !(kind.absent_is_1 && executor_kind(run->executor).blocks)) continue;
     const std::string& value = is_absent ? kOne : found->second;
     if (fact.value == nullptr) fact.value = &value;
     if (*fact.value != value) fact.other = &value;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/executor_kind.hpp"
+
 namespace hpcbench {
 
 namespace {
@@ -29,6 +31,11 @@ KeyRow resources_row(const char* about) {
 }
 KeyRow partition_row(const char* initial) {
   return {.name = "partition", .kind = KeyKind::filled_text, .about = "Slurm's partition", .initial = initial};
+}
+/// The executors, after these words.
+std::vector<std::string> executors_or(std::vector<std::string> words) {
+  for (const ExecutorKind& kind : executor_kinds()) words.emplace_back(kind.name);
+  return words;
 }
 KeyRow modules_row() {
   return {.name = "modules", .kind = KeyKind::texts_or_none, .about = "list of environment modules, loaded before `setup`"};
@@ -132,7 +139,7 @@ const KeySection& experiment_keys() {
         .kind = KeyKind::choice,
         .about = "what runs it; auto: slurm where the site says so, else local",
         .initial = "auto",
-        .words = {"auto", "local", "slurm"}},
+        .words = executors_or({"auto"})},
        {.name = "order",
         .kind = KeyKind::choice,
         .about = "interleaved: repeat 1 of all configurations in random order, then repeat 2 ...",
@@ -279,7 +286,7 @@ const KeySection& site_keys() {
       {{.name = "name", .kind = KeyKind::filled_text, .about = "what the machine is called", .initial = "that of the file"},
        {.name = "description", .kind = KeyKind::text, .about = "a text for people"},
        {.name = "profile", .kind = KeyKind::filled_text, .about = "the profile of files that have it, without --profile"},
-       {.name = "executor", .kind = KeyKind::choice, .about = "what auto stands for", .words = {"local", "slurm"}},
+       {.name = "executor", .kind = KeyKind::choice, .about = "what auto stands for", .words = executors_or({})},
        partition_row(""),
        {.name = "account", .kind = KeyKind::filled_text, .about = "Slurm's account"},
        {.name = "qos", .kind = KeyKind::filled_text, .about = "Slurm's quality of service"},

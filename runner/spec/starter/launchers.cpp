@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
+#include "spec/fields.hpp"
 
 namespace hpcbench {
 

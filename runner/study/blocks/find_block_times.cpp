@@ -6,7 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "submit/slurm/slurm_limits.hpp"
+#include "base/executor_kind.hpp"
+#include "executors/slurm/slurm_limits.hpp"
 
 namespace hpcbench {
 
@@ -16,7 +17,7 @@ constexpr double kLimitPatienceS = 30;  // for each of Slurm's tools
 
 /// Seconds; endless for a run that its limit ended. Absent where the attempt does not say what such a run needs.
 std::optional<double> needed_by(const AttemptRecord& attempt) {
-  if (attempt.executor != "slurm" || !attempt.key.run.is_repeat()) return std::nullopt;
+  if (executor_kind(attempt.executor).runs_here || !attempt.key.run.is_repeat()) return std::nullopt;
   if (attempt.state == State::timeout) return HUGE_VAL;
   if (attempt.state != State::succeeded || !attempt.started_unix_s || !attempt.finished_unix_s) return std::nullopt;
   return std::max(0.0, *attempt.finished_unix_s - *attempt.started_unix_s);
@@ -64,7 +65,7 @@ std::map<std::string, LongestJob> find_longest_jobs(const Experiment& experiment
 
 BlockTimes find_block_times(const Experiment& experiment, const Plan& plan, const Store& store, ToolRunner& tools) {
   BlockTimes times;
-  if (experiment.executor != "slurm" || !experiment.in_blocks()) return times;
+  if (!executor_kind(experiment.executor).blocks || !experiment.in_blocks()) return times;
   times.longest = find_longest_jobs(experiment, plan, tools);
   if (experiment.estimates_time()) times.estimates = estimate_runs(plan, store.attempts(experiment.name));
   return times;

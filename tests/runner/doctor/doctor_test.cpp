@@ -10,8 +10,8 @@
 #include "doctor/doctor_machine.hpp"
 #include "doctor/doctor_quota.hpp"
 #include "doctor/doctor_slurm_facts.hpp"
+#include "executors/slurm/slurm_limits.hpp"
 #include "fakes/temporary_folder.hpp"
-#include "submit/slurm/slurm_limits.hpp"
 
 namespace hpcbench {
 

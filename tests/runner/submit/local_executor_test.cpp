@@ -1,4 +1,4 @@
-#include "submit/local_executor.hpp"
+#include "executors/local/local_executor.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

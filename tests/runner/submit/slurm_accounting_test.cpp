@@ -1,4 +1,4 @@
-#include "submit/slurm/slurm_accounting.hpp"
+#include "executors/slurm/slurm_accounting.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
 // How long a job may be: what Slurm's tools say.
-#include "submit/slurm/slurm_limits.hpp"
+#include "executors/slurm/slurm_limits.hpp"
 
 #include <doctest/doctest.h>
 

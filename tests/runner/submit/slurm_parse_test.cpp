@@ -1,4 +1,4 @@
-#include "submit/slurm/slurm_parse.hpp"
+#include "executors/slurm/slurm_parse.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

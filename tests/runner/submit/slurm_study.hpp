@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "executors/slurm/slurm_executor.hpp"
 #include "fakes/fake_tool_runner.hpp"
 #include "runner/submit/study_fixture.hpp"
 #include "submit/attempt_batch.hpp"
-#include "submit/slurm/slurm_executor.hpp"
 
 namespace hpcbench {
 

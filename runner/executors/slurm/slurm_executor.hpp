@@ -11,8 +11,8 @@
 
 #include "base/clock.hpp"
 #include "base/tool_runner.hpp"
+#include "executors/slurm/slurm_parse.hpp"
 #include "submit/executor.hpp"
-#include "submit/slurm/slurm_parse.hpp"
 
 namespace hpcbench {
 

@@ -1,4 +1,4 @@
-#include "submit/slurm/slurm_accounting.hpp"
+#include "executors/slurm/slurm_accounting.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "submit/slurm/slurm_parse.hpp"
+#include "executors/slurm/slurm_parse.hpp"
 
 namespace hpcbench {
 

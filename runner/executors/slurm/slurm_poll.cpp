@@ -7,12 +7,12 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "executors/slurm/slurm_executor.hpp"
+#include "executors/slurm/slurm_users.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/launch_error.hpp"
 #include "submit/judge.hpp"
-#include "submit/slurm/slurm_executor.hpp"
-#include "submit/slurm/slurm_users.hpp"
 
 namespace hpcbench {
 

@@ -1,4 +1,4 @@
-#include "submit/slurm/slurm_executor.hpp"
+#include "executors/slurm/slurm_executor.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -14,13 +14,13 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "executors/slurm/slurm_users.hpp"
 #include "render/attempt.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/run_info.hpp"
 #include "submit/cancel_notice.hpp"
 #include "submit/judge.hpp"
-#include "submit/slurm/slurm_users.hpp"
 
 namespace hpcbench {
 

@@ -1,4 +1,4 @@
-#include "submit/local_executor.hpp"
+#include "executors/local/local_executor.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

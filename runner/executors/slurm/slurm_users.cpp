@@ -1,11 +1,11 @@
-#include "submit/slurm/slurm_users.hpp"
+#include "executors/slurm/slurm_users.hpp"
 
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "submit/slurm/slurm_parse.hpp"
+#include "executors/slurm/slurm_parse.hpp"
 
 namespace hpcbench {
 

@@ -5,10 +5,10 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "executors/slurm/slurm_executor.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
 #include "submit/judge.hpp"
-#include "submit/slurm/slurm_executor.hpp"
 
 namespace hpcbench {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/text.hpp"
-#include "submit/slurm/slurm_executor.hpp"
+#include "executors/slurm/slurm_executor.hpp"
 
 // A controller that is killed loses what it has not saved, and gives the ids of these jobs out again. A node that knows an id
 // refuses a job of that id for two minutes, and has the id cancelled: one element of each array has the id of the whole, and

@@ -1,4 +1,4 @@
-#include "submit/slurm/slurm_limits.hpp"
+#include "executors/slurm/slurm_limits.hpp"
 
 #include <fmt/format.h>
 
