@@ -139,7 +139,7 @@ bool is_all_well(const Table& table) {
   bool all_well = table.warnings.empty();
   for (const Row& row : table.rows) {
     int other = 0;
-    for (const auto& [state, count] : row.outcomes) other += state == State::succeeded ? 0 : count;
+    for (const auto& [state, count] : row.counts.outcomes) other += state == State::succeeded ? 0 : count;
     all_well = all_well && other == 0 && row.summary.has_value() && row.warnings.empty();
   }
   return all_well;

@@ -53,7 +53,7 @@ void override_report(ReportSettings& report, const ViewOptions& options, const s
 /// A table without a single run helps no reader; of broken imports, it shows what is left.
 void refuse_empty_table(const Table& table, const Study& study, bool any_on_record) {
   const bool has_run = std::any_of(table.rows.begin(), table.rows.end(),
-                                   [](const Row& row) { return !row.outcomes.empty() || !row.set_aside.empty(); });
+                                   [](const Row& row) { return !row.counts.outcomes.empty() || !row.set_aside.empty(); });
   if (has_run || !study.broken_imports.empty()) return;
   if (!any_on_record) refuse_without_results(study);
   throw UnavailableError(fmt::format(

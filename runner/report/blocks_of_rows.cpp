@@ -25,7 +25,7 @@ double log_width(const Interval& interval) { return std::log(interval.high) - st
 
 /// How many times wider the interval would be if nothing were known of the blocks; absent where one of them cannot be had.
 std::optional<double> gain_of(const Sample& base, const Sample& sample, const Confidence& confidence) {
-  if (!sample.row.speedup || !sample.row.speedup->interval || sample.row.censored > 0) return std::nullopt;
+  if (!sample.row.speedup || !sample.row.speedup->interval || sample.row.counts.censored > 0) return std::nullopt;
   const auto apart = speedup(base.values, sample.values, confidence);
   if (!apart || !apart->interval || apart->interval->low <= 0 || sample.row.speedup->interval->low <= 0) return std::nullopt;
   const double within = log_width(*sample.row.speedup->interval);

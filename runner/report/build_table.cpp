@@ -62,7 +62,7 @@ std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const Bindings point = point_of(samples[i].row);
     const bool matching =
-        chosen[i] && matches(settings.where, point) && !(options.no_continued && samples[i].row.continued > 0) &&
+        chosen[i] && matches(settings.where, point) && !(options.no_continued && samples[i].row.counts.continued > 0) &&
         std::all_of(only.begin(), only.end(), [&](const Selection& each) { return matches(each.condition, point); });
     if (matching) shown.push_back(&samples[i]);
   }
@@ -159,8 +159,8 @@ void count_segments(std::vector<Sample>& samples) {
     for (const AttemptRecord* run : sample.runs) {
       const auto segments = run->metrics.find("segments");
       if (segments == run->metrics.end() || segments->second < 2) continue;
-      ++sample.row.continued;
-      sample.row.segments += static_cast<int>(segments->second);
+      ++sample.row.counts.continued;
+      sample.row.counts.segments += static_cast<int>(segments->second);
     }
   }
 }
@@ -169,9 +169,9 @@ void count_segments(std::vector<Sample>& samples) {
 void note_continued(Table& table) {
   int rows = 0, runs = 0, segments = 0, all = 0;
   for (const Row& row : table.rows) {
-    rows += row.continued > 0 ? 1 : 0;
-    runs += row.continued;
-    segments += row.segments;
+    rows += row.counts.continued > 0 ? 1 : 0;
+    runs += row.counts.continued;
+    segments += row.counts.segments;
     all += static_cast<int>(row.runs.size());
   }
   if (runs == 0) return;
@@ -208,8 +208,8 @@ int side_by_side_of(const Sample& sample) {
 void note_side_by_side(Table& table) {
   int rows = 0, most = 1;
   for (const Row& row : table.rows) {
-    rows += row.side_by_side > 1 ? 1 : 0;
-    most = std::max(most, row.side_by_side);
+    rows += row.counts.side_by_side > 1 ? 1 : 0;
+    most = std::max(most, row.counts.side_by_side);
   }
   if (rows == 0) return;
   table.notes.push_back(
@@ -224,11 +224,11 @@ void note_tried_again(Table& table, const std::vector<AttemptKey>& attempts) {
   for (const AttemptKey& attempt : attempts) runs.emplace(attempt.config_id, attempt.run);
   int rows = 0, all = 0;
   for (Row& row : table.rows) {
-    row.tried_again = static_cast<int>(std::count_if(row.runs.begin(), row.runs.end(), [&](const RunValue& run) {
+    row.counts.tried_again = static_cast<int>(std::count_if(row.runs.begin(), row.runs.end(), [&](const RunValue& run) {
       return runs.contains({row.config_id, run.run});
     }));
-    rows += row.tried_again > 0 ? 1 : 0;
-    all += row.tried_again;
+    rows += row.counts.tried_again > 0 ? 1 : 0;
+    all += row.counts.tried_again;
   }
   if (all == 0) return;
   table.notes.push_back(fmt::format(
@@ -259,7 +259,7 @@ void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& a
   for (Sample& sample : samples) {
     measure_parts(sample, settings, metrics);
     measure_series(sample, settings);
-    sample.row.side_by_side = side_by_side_of(sample);
+    sample.row.counts.side_by_side = side_by_side_of(sample);
   }
 }
 

@@ -56,11 +56,16 @@ std::string efficiency_cell(const Table& table, const Row& row, const CellStyle&
 std::string outcomes_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string set_aside_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string phases_cell(const Table& table, const Row& row, const CellStyle& style);
-std::string overfits_from_cell(const Table& table, const Row& row, const CellStyle& style);
 std::string fact_cell(const Row& row, const std::string& name);
 /// A number that the runs wrote: three significant digits, but no more than were written; an imported one keeps what it came
 /// with, as the metric does.
 std::string written_text(const Row& row, double value);
 std::string metric_of_row_cell(const Row& row, const std::string& name);
+
+// Members of a row in JSON that are objects (formats/json_format.cpp).
+void write_interval(JsonWriter& json, const Row& row);
+void write_speedup(JsonWriter& json, const Row& row);
+void write_outcomes(JsonWriter& json, const Row& row);
+void write_phases(JsonWriter& json, const Row& row);
 
 }  // namespace hpcbench

@@ -34,7 +34,7 @@ void count_censored(Sample& sample) {
   for (const AttemptRecord* run : sample.runs) {
     if (run->state != State::timeout || !run->time_limit_s || *run->time_limit_s < slowest) continue;
     if (!sample.counts(run->key.run)) continue;
-    ++sample.row.censored;
+    ++sample.row.counts.censored;
     sample.row.censored_at_s =
         std::min(sample.row.censored_at_s.value_or(std::numeric_limits<double>::max()), *run->time_limit_s);
   }
@@ -42,7 +42,7 @@ void count_censored(Sample& sample) {
 
 /// Between a run and one that is only known to be longer there is no value, and the limit would make one up.
 void hide_bounded_quartile(Row& row, const std::vector<double>& values) {
-  if (row.censored == 0) return;
+  if (row.counts.censored == 0) return;
   const double slowest = *std::max_element(values.begin(), values.end());
   double& q3 = row.summary->q3;
   if (q3 > slowest && q3 < *row.censored_at_s) q3 = std::numeric_limits<double>::quiet_NaN();
@@ -98,15 +98,15 @@ void take_published(Sample& sample) {
   const auto imported = std::count_if(sample.measured.begin(), sample.measured.end(), is_import);
   if (imported > 0)
     row.source = static_cast<std::size_t>(imported) == sample.measured.size() ? "imported" : "measured, imported";
-  if (sample.measured.empty() || statistic_of(*sample.measured.front()).empty() || row.censored > 0) return;
+  if (sample.measured.empty() || statistic_of(*sample.measured.front()).empty() || row.counts.censored > 0) return;
   row.statistic = statistic_of(*sample.measured.front());
-  row.n = 0;
+  row.counts.n = 0;
   for (const AttemptRecord* published : sample.measured) {
     const auto n = published->facts.find("statistic_n");
     const auto count = n == published->facts.end() ? std::nullopt : Value::from_plain(n->second).number();
-    row.n += std::max(1, static_cast<int>(count.value_or(1)));
+    row.counts.n += std::max(1, static_cast<int>(count.value_or(1)));
   }
-  row.summary->n = row.n;
+  row.summary->n = row.counts.n;
   row.summary->interval.reset();
 }
 
@@ -128,7 +128,7 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
   sample.values.reserve(sample.runs.size());
   const std::string statistic = counting_statistic(sample, metric.name);
   for (const AttemptRecord* run : sample.runs) {
-    ++row.outcomes[run->state];
+    ++row.counts.outcomes[run->state];
     auto value = sample.counts(run->key.run) ? metric_value(*run, metric.name) : std::nullopt;
     const bool is_other = value && statistic_of(*run) != statistic;
     if (is_other) value.reset();
@@ -140,7 +140,7 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
     }
     if (const std::vector<std::string> diverged = diverged_metrics(*run, metric.name); !diverged.empty()) {
       row.runs.back().reason = "nan: " + join(diverged, ", ");
-      ++row.nan;
+      ++row.counts.nan;
     }
     if (!value) continue;
     sample.measured.push_back(run);
@@ -149,10 +149,10 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
   gather_facts(sample);
   gather_nodes(sample);
   if (metric.is_time && !metric.is_of_part) count_censored(sample);
-  row.n = static_cast<int>(sample.values.size()) + row.censored;
-  if (2 * row.censored < row.n) {
+  row.counts.n = static_cast<int>(sample.values.size()) + row.counts.censored;
+  if (2 * row.counts.censored < row.counts.n) {
     std::vector<double> values = sample.values;
-    values.insert(values.end(), static_cast<std::size_t>(row.censored), row.censored_at_s.value_or(0));
+    values.insert(values.end(), static_cast<std::size_t>(row.counts.censored), row.censored_at_s.value_or(0));
     row.summary = summarise(std::move(values), confidence_of(settings));
     hide_bounded_quartile(row, sample.values);
     // Before its first look a row may not be looked at for more than its median.
@@ -160,8 +160,8 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
   }
   take_published(sample);
   sample.train_losses = values_of(sample.runs, "train_loss");
-  row.train_loss = median_of(sample.train_losses);
-  row.validation_loss = median_of(values_of(sample.runs, "val_loss"));
+  row.losses.train_loss = median_of(sample.train_losses);
+  row.losses.validation_loss = median_of(values_of(sample.runs, "val_loss"));
 }
 
 }  // namespace

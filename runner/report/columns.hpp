@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_writer.hpp"
 #include "report/table.hpp"
 #include "spec/report_columns.hpp"
 
@@ -18,18 +19,39 @@ struct CellStyle {
 };
 CellStyle cell_style(const Table& table, std::string_view list_separator = ", ");
 
-/// A column beside the axes. `-` stands for an absent value.
+/// Where a column stands unless the columns are named.
+enum ColumnPlace : unsigned {
+  kText = 1,           // text, markdown, HTML
+  kPaper = 2,          // LaTeX
+  kPaperEnd = 4,       // after those of kPaper
+  kCsv = 8,            // what programs rely on
+  kCsvEnd = 16,        // after those of kCsv
+  kInner = 32,         // the table of an inner axis
+  kJson = 64,          // a member of a row: `write`, else the number under the column's name
+  kOnlySpeedup = 128,  // not in tables for people without speedups
+};
+
+/// A column beside the axes. All formats follow this one declaration.
 struct Column {
   std::string_view name;  // one of report_column_names()
   std::string_view heading;
-  bool is_usual = false;    // in text, markdown and HTML unless report.columns says otherwise
-  bool is_speedup = false;  // left out of these where there are no speedups
-  std::string (*cell)(const Table& table, const Row& row, const CellStyle& style);
-  std::optional<double> (*number)(const Row& row) = nullptr;  // what rows are sorted by; null: by the cell's text
+  unsigned places = 0;                                        // of ColumnPlace
+  std::optional<double> (*number)(const Row& row) = nullptr;  // rows are sorted by it; null: by the cell's text
+  /// Null: the number with three digits.
+  std::string (*print)(const Table& table, const Row& row, const CellStyle& style) = nullptr;
+  void (*write)(JsonWriter& json, const Row& row) = nullptr;
+  int narrow = 0;  // above 0: a narrow terminal goes without it, the smallest number first
+
+  /// `-` stands for an absent value.
+  std::string cell(const Table& table, const Row& row, const CellStyle& style) const;
 };
 
 /// Everything that can be printed of a row: adding a column is one row of this table and its name in report_column_names().
 const std::vector<Column>& all_columns();
+/// Entries `column:NAME` of those that stand in this place of this table.
+std::vector<std::string> columns_in(const Table& table, ColumnPlace place);
+/// Writes the members of a row from column `first` to column `last`.
+void write_columns(JsonWriter& json, const Table& table, const Row& row, std::string_view first, std::string_view last);
 /// By its name, else by its heading in a table that scales by `scale_by`; null if there is none.
 const Column* find_column(std::string_view name, std::string_view scale_by = "");
 

@@ -39,7 +39,7 @@ bool all_positive(const std::vector<double>& values) {
 std::optional<Ratio> censored_speedup(const Sample& base, const Sample& sample, const Confidence& confidence) {
   std::vector<double> endless = sample.values;
   std::vector<double> at_limit = sample.values;
-  const auto censored = static_cast<std::size_t>(sample.row.censored);
+  const auto censored = static_cast<std::size_t>(sample.row.counts.censored);
   endless.insert(endless.end(), censored, std::numeric_limits<double>::infinity());
   at_limit.insert(at_limit.end(), censored, *sample.row.censored_at_s);
   const auto ratio = speedup(base.values, endless, confidence);
@@ -92,7 +92,7 @@ Sample up_to_look(const Sample& sample, int look) {
   part.look = look;
   part.row.statistic = sample.row.statistic;
   part.row.summary = sample.row.summary;
-  part.row.censored = sample.row.censored;
+  part.row.counts.censored = sample.row.counts.censored;
   part.row.censored_at_s = sample.row.censored_at_s;
   for (std::size_t i = 0; i < sample.measured.size(); ++i) {
     if (!part.counts(sample.measured[i]->key.run)) continue;
@@ -107,7 +107,7 @@ std::optional<Ratio> speedup_at_look(const Sample& base, const Sample& sample, c
                                      const ReportSettings& settings) {
   const int look = std::min(base.look, sample.look);
   const bool cut = base.look != look || sample.look != look;
-  if (cut && look > 0 && sample.row.censored > 0) return std::nullopt;  // which of them are within the look?
+  if (cut && look > 0 && sample.row.counts.censored > 0) return std::nullopt;  // which of them are within the look?
   std::optional<Ratio> ratio = cut && look > 0
                                    ? speedup_of_all(up_to_look(base, look), up_to_look(sample, look), metric, settings)
                                    : speedup_of_all(base, sample, metric, settings);
@@ -171,8 +171,8 @@ std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, co
                                     const ReportSettings& settings) {
   // Published statistics are no runs: nothing is known but the ratio of the two.
   if (!base.row.statistic.empty() || !sample.row.statistic.empty()) return published_ratio(base.row, sample.row, metric);
-  if (base.row.censored > 0 || !all_positive(base.values) || !all_positive(sample.values)) return std::nullopt;
-  if (sample.row.censored > 0) {
+  if (base.row.counts.censored > 0 || !all_positive(base.values) || !all_positive(sample.values)) return std::nullopt;
+  if (sample.row.counts.censored > 0) {
     if (settings.paired || !sample.row.summary) return std::nullopt;
     return censored_speedup(base, sample, confidence_of(settings));
   }

@@ -60,20 +60,20 @@ GatheredSeries gather_series(const Sample& sample) {
 void find_best_epoch(Row& row) {
   const EpochPoint* best = nullptr;
   const EpochPoint* last = nullptr;  // with both losses
-  for (const EpochPoint& point : row.curve) {
+  for (const EpochPoint& point : row.losses.curve) {
     if (point.val_loss && (best == nullptr || *point.val_loss < *best->val_loss)) best = &point;
     if (point.val_loss && point.train_loss) last = &point;
   }
-  if (best != nullptr) row.best_epoch = best->epoch;
+  if (best != nullptr) row.losses.best_epoch = best->epoch;
   if (last == nullptr) return;
-  row.generalisation_gap = *last->val_loss - *last->train_loss;
+  row.losses.generalisation_gap = *last->val_loss - *last->train_loss;
   // Every later epoch is worse than the best one, by its definition; that the last one is so by more than noise, and that
   // training still went on to learn its own samples, makes it overfitting.
   constexpr double kLeastRise = 0.01;
   const bool rises = last->epoch > best->epoch && *last->val_loss > (1 + kLeastRise) * *best->val_loss;
   if (!rises || !best->train_loss || *last->train_loss >= *best->train_loss) return;
-  for (const EpochPoint& point : row.curve) {
-    if (point.epoch > best->epoch && point.val_loss && !row.overfits_from) row.overfits_from = point.epoch;
+  for (const EpochPoint& point : row.losses.curve) {
+    if (point.epoch > best->epoch && point.val_loss && !row.losses.overfits_from) row.losses.overfits_from = point.epoch;
   }
 }
 
@@ -107,10 +107,10 @@ void time_target(Row& row, const Sample& sample, double target) {
     const auto time = time_to_loss(*run, target);
     if (!time) continue;
     times.push_back(*time);
-    row.reached_target += std::isfinite(*time) ? 1 : 0;
+    row.losses.reached_target += std::isfinite(*time) ? 1 : 0;
   }
-  if (2 * static_cast<std::size_t>(row.reached_target) <= times.size()) return;
-  row.time_to_target_s = median_of(std::move(times));
+  if (2 * static_cast<std::size_t>(row.losses.reached_target) <= times.size()) return;
+  row.losses.time_to_target_s = median_of(std::move(times));
 }
 
 /// Of CPU time, for ranks that wait for each other all take the same real time; of that where there is no other.
@@ -138,15 +138,15 @@ void measure_series(Sample& sample, const ReportSettings& settings) {
   Row& row = sample.row;
   const GatheredSeries gathered = gather_series(sample);
   for (const auto& [epoch, of] : gathered.epochs) {
-    row.curve.push_back({epoch, of.runs, median_of(of.values[0]), median_of(of.values[1]), median_of(of.values[2])});
+    row.losses.curve.push_back({epoch, of.runs, median_of(of.values[0]), median_of(of.values[1]), median_of(of.values[2])});
   }
   find_best_epoch(row);
   if (settings.target_loss) time_target(row, sample, *settings.target_loss);
   for (const auto& [rank, of] : gathered.ranks) {
-    row.ranks.push_back(
+    row.times.ranks.push_back(
         {rank, of.runs, median_of(of.values[0]), median_of(of.values[1]), median_of(of.values[2]), median_of(of.values[3])});
   }
-  row.imbalance = imbalance_of(row.ranks);
+  row.times.imbalance = imbalance_of(row.times.ranks);
 }
 
 }  // namespace hpcbench

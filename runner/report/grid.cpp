@@ -24,27 +24,6 @@ bool is_axis(const Table& table, const std::string& name) {
          (table.inner && table.inner->name == name);
 }
 
-/// What no row has is not shown unless somebody asks for it by name; the metric itself and what became of the runs always are.
-bool is_worth_showing(const Table& table, const std::vector<Row>& rows, const Column& column, const CellStyle& style) {
-  if (column.name.starts_with("median") || column.name == "outcomes") return true;
-  if (column.name == "efficiency" && !has_efficiency(table)) return false;
-  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return column.cell(table, row, style) != kAbsentCell; });
-}
-
-/// How large a row is stands once: in what the report scales by. `nodes` are an axis.
-bool is_usual(const Table& table, const Column& column) {
-  if (column.name == "gpus") return table.scale_by == "gpus";
-  if (column.name == "scale") {
-    const auto& columns = table.columns;
-    const bool is_axis_of_own = std::find(columns.begin(), columns.end(), "ranks") != columns.end();
-    return table.scale_by == "cores" || (table.scale_by == "ranks" && !is_axis_of_own);
-  }
-  if (column.name == "statistic") return value_word(table) == "value";
-  if (column.name == "nodes_seen")  // a study on one machine has one everywhere
-    return std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.nodes_of_slurm; });
-  return column.is_usual;
-}
-
 /// The axes and computed values; a value that all rows of a group share stands in its heading alone.
 std::vector<std::string> configuration_columns(const Table& table) {
   std::vector<std::string> names;
@@ -55,34 +34,22 @@ std::vector<std::string> configuration_columns(const Table& table) {
   return names;
 }
 
-bool has_more_than_successes(const Row& row) {
-  return row.nan > 0 || !row.set_aside.empty() ||
-         std::any_of(row.outcomes.begin(), row.outcomes.end(),
-                     [](const auto& outcome) { return outcome.first != State::succeeded && outcome.second > 0; });
+std::vector<std::string> joined(std::vector<std::string> names, const std::vector<std::string>& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
 }
 
 /// The usual columns that have a cell, or those of report.columns.
 std::vector<std::string> chosen_columns(const Table& table) {
   if (!table.shown_columns.empty()) return table.shown_columns;
-  std::vector<std::string> names = configuration_columns(table);
-  const CellStyle style = cell_style(table);
-  for (const Column& column : all_columns()) {
-    const bool usual = is_usual(table, column) && (table.has_speedup || !column.is_speedup);
-    if (usual && is_worth_showing(table, table.rows, column, style)) names.push_back("column:" + std::string(column.name));
-  }
-  return names;
+  return joined(configuration_columns(table), columns_in(table, kText));
 }
 
 /// What tells the rows of the inner axis apart, and what each has by itself.
 std::vector<std::string> inner_columns(const Table& table) {
-  std::vector<std::string> names = table.columns;
-  names.insert(names.end(), table.derived_columns.begin(), table.derived_columns.end());
+  std::vector<std::string> names = joined(table.columns, table.derived_columns);
   names.push_back(table.inner->name);
-  const CellStyle style = cell_style(table);
-  for (const char* name : {"n", "median", "interval", "speedup", "speedup_interval"}) {
-    if (is_worth_showing(table, table.inner_rows, *find_column(name), style)) names.push_back(std::string("column:") + name);
-  }
-  return names;
+  return joined(std::move(names), columns_in(table, kInner));
 }
 
 std::string unit_suffix(const Table& table) {
@@ -211,16 +178,7 @@ Grid make_grid(const Table& table, const std::vector<Row>& rows, const std::vect
 
 std::vector<std::string> paper_columns(const Table& table) {
   if (!table.shown_columns.empty()) return table.shown_columns;
-  std::vector<std::string> names = configuration_columns(table);
-  const CellStyle style = cell_style(table);
-  for (const char* name : {"n", "median_with_interval", "speedup_with_interval", "efficiency"}) {
-    const Column& column = *find_column(name);
-    if (column.is_speedup && !table.has_speedup) continue;
-    if (is_worth_showing(table, table.rows, column, style)) names.push_back("column:" + std::string(name));
-  }
-  if (value_word(table) == "value") names.emplace_back("column:statistic");
-  if (std::any_of(table.rows.begin(), table.rows.end(), has_more_than_successes)) names.emplace_back("column:outcomes");
-  return names;
+  return joined(joined(configuration_columns(table), columns_in(table, kPaper)), columns_in(table, kPaperEnd));
 }
 
 std::vector<Grid> make_grids(const Table& table) { return make_grids(table, chosen_columns(table)); }

@@ -70,7 +70,7 @@ SamplesByValue split_by_value(const Sample& sample, const std::string& metric, c
     }
   }
   for (auto& [value, part] : parts) {
-    part.row.n = static_cast<int>(part.values.size());
+    part.row.counts.n = static_cast<int>(part.values.size());
     part.look = sample.look;
     part.row.axes = sample.row.axes;  // of rates per GPU the speedup asks for these
     part.row.gpus = sample.row.gpus;
@@ -91,7 +91,7 @@ Row row_at(const Row& row, const Sample& part) {
   inner.size = row.size;
   inner.is_baseline = row.is_baseline;
   inner.source = row.source;
-  inner.n = part.row.n;
+  inner.counts.n = part.row.counts.n;
   inner.summary = part.row.summary;
   for (std::size_t i = 0; i < part.values.size(); ++i) {
     RunValue run;

@@ -123,7 +123,7 @@ class Judge {
                                                                         progress.without_value == 1 ? "has" : "have")
                                                           : "";
     if (!progress.half_width) {
-      const bool censored = sample.row.censored > 0;
+      const bool censored = sample.row.counts.censored > 0;
       return fmt::format("no interval{} at the look of {} runs{}", censored ? " with two ends" : "", progress.look, failed);
     }
     return fmt::format("half width {:.3g} %, more than {:.3g} %, at the look of {} runs{}", 100 * *progress.half_width,
@@ -150,7 +150,7 @@ class Judge {
   int values_up_to(const Sample& sample, int look) const {
     const auto up_to = [&](const AttemptRecord* run) { return run->key.run.number <= look; };
     const auto measured = std::count_if(sample.measured.begin(), sample.measured.end(), up_to);
-    return std::min(look, static_cast<int>(measured) + sample.row.censored);
+    return std::min(look, static_cast<int>(measured) + sample.row.counts.censored);
   }
 
   void fill_in_forecast(LookProgress& progress) const {

@@ -21,9 +21,9 @@ std::string range_of_n(const Table& table) {
   int least = 0;
   int most = 0;
   for (const Row& row : table.rows) {
-    if (row.n == 0) continue;
-    least = least == 0 ? row.n : std::min(least, row.n);
-    most = std::max(most, row.n);
+    if (row.counts.n == 0) continue;
+    least = least == 0 ? row.counts.n : std::min(least, row.counts.n);
+    most = std::max(most, row.counts.n);
   }
   if (most == 0) return "no run has a value yet";
   return least == most ? fmt::format("n = {}", most) : fmt::format("n = {} to {}", least, most);
@@ -33,7 +33,7 @@ std::string range_of_n(const Table& table) {
 bool all_ran(const Table& table, int planned) {
   return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
     int ended = 0;
-    for (const auto& [state, count] : row.outcomes) ended += is_outcome(state) ? count : 0;
+    for (const auto& [state, count] : row.counts.outcomes) ended += is_outcome(state) ? count : 0;
     return ended >= planned;
   });
 }
@@ -64,7 +64,7 @@ std::string describe_repeats(const Table& table, const WarningContext& context) 
 std::string describe_outcomes(const Table& table) {
   std::map<State, int> outcomes;
   for (const Row& row : table.rows) {
-    for (const auto& [state, count] : row.outcomes) outcomes[state] += count;
+    for (const auto& [state, count] : row.counts.outcomes) outcomes[state] += count;
   }
   std::vector<std::string> parts;
   for (const auto& [state, count] : outcomes) {
@@ -102,13 +102,13 @@ std::string describe_set_aside(const Table& table) {
 namespace {
 
 std::string describe_order(const Table& table, const WarningContext& context) {
-  const auto measured = [](const Row& row) { return row.source != "imported" && row.n > 0; };
+  const auto measured = [](const Row& row) { return row.source != "imported" && row.counts.n > 0; };
   const auto count = std::count_if(table.rows.begin(), table.rows.end(), measured);
   if (count == 0) return "";
   std::string text;
   if (count > 1) {
     const bool blocks = context.experiment.order == Order::interleaved;
-    const bool once = std::all_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.n <= 1; });
+    const bool once = std::all_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.counts.n <= 1; });
     text = !blocks ? " Runs were asked for one configuration after the other"
            : once  ? " Runs were asked for once each, in a random order"
                   : " Runs were asked for in randomised complete blocks (every configuration once, in a new order, then again)";
@@ -190,7 +190,8 @@ namespace {
 /// How values were measured; what measured the imported ones is not known.
 std::string describe_source(const Table& table, const WarningContext& context) {
   const auto is = [&](const char* source) {
-    return std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) { return row.n > 0 && row.source == source; });
+    return std::any_of(table.rows.begin(), table.rows.end(),
+                       [&](const Row& row) { return row.counts.n > 0 && row.source == source; });
   };
   const bool has_imported = is("imported") || is("measured, imported");
   const bool has_measured = is("measured") || is("measured, imported") || !has_imported;

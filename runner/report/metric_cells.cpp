@@ -156,10 +156,10 @@ std::string coverage_cell(const Table&, const Row& row, const CellStyle&) {
 }
 
 std::string time_to_target_cell(const Table& table, const Row& row, const CellStyle&) {
-  if (!row.time_to_target_s) return kAbsentCell;
+  if (!row.losses.time_to_target_s) return kAbsentCell;
   const double scale = table.time_unit == "h" ? 3600 : table.time_unit == "min" ? 60 : 1;
-  if (table.time_unit == "h:mm:ss") return clock_text(*row.time_to_target_s);
-  return three_digits(*row.time_to_target_s / scale);
+  if (table.time_unit == "h:mm:ss") return clock_text(*row.losses.time_to_target_s);
+  return three_digits(*row.losses.time_to_target_s / scale);
 }
 
 }  // namespace hpcbench

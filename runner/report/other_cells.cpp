@@ -10,9 +10,9 @@ namespace hpcbench {
 
 std::string outcomes_cell(const Table&, const Row& row, const CellStyle& style) {
   std::vector<std::string> parts;
-  for (const auto& [state, count] : row.outcomes) {
+  for (const auto& [state, count] : row.counts.outcomes) {
     parts.push_back(fmt::format("{} {}", count, shown_name(state)));
-    if (state == State::succeeded && row.nan > 0) parts.back() += fmt::format(" ({} nan)", row.nan);
+    if (state == State::succeeded && row.counts.nan > 0) parts.back() += fmt::format(" ({} nan)", row.counts.nan);
   }
   if (const int count = row.runs_set_aside(); count > 0) parts.push_back(fmt::format("{} set aside", count));
   return parts.empty() ? kAbsentCell : join(parts, style.list_separator);
@@ -30,17 +30,13 @@ std::string phases_cell(const Table&, const Row& row, const CellStyle& style) {
   const auto add = [&](const char* name, const std::optional<double>& seconds) {
     if (seconds) parts.push_back(fmt::format("{} {} s", name, three_digits(seconds)));
   };
-  add("setup", row.phases.setup_s);
-  add("data", row.phases.data_s);
-  add("train", row.phases.train_s);
-  add("eval", row.phases.eval_s);
-  add("checkpoint", row.phases.checkpoint_s);
-  add("communication", row.phases.communication_s);
+  add("setup", row.times.phases.setup_s);
+  add("data", row.times.phases.data_s);
+  add("train", row.times.phases.train_s);
+  add("eval", row.times.phases.eval_s);
+  add("checkpoint", row.times.phases.checkpoint_s);
+  add("communication", row.times.phases.communication_s);
   return parts.empty() ? kAbsentCell : join(parts, style.list_separator);
-}
-
-std::string overfits_from_cell(const Table&, const Row& row, const CellStyle&) {
-  return row.overfits_from ? fmt::format("{}", *row.overfits_from) : kAbsentCell;
 }
 
 std::string fact_cell(const Row& row, const std::string& name) {

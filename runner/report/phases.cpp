@@ -77,8 +77,8 @@ void count_gpu_hours(Sample& sample) {
     const auto wall_s = run->metrics.find("wall_s");
     if (wall_s == run->metrics.end() || !std::isfinite(wall_s->second)) continue;
     const double hours = sample.row.gpus * wall_s->second / kSecondsPerHour;
-    sample.row.gpu_hours_of[run->state] += hours;
-    sample.row.gpu_hours = sample.row.gpu_hours.value_or(0) + hours;
+    sample.row.work.gpu_hours_of[run->state] += hours;
+    sample.row.work.gpu_hours = sample.row.work.gpu_hours.value_or(0) + hours;
   }
 }
 
@@ -87,22 +87,22 @@ void count_gpu_hours(Sample& sample) {
 void measure_parts(Sample& sample, const ReportSettings& settings, const std::vector<std::string>& metric_columns) {
   Row& row = sample.row;
   for (const auto& [metric, field] : kPhaseFields) {
-    row.phases.*field = median_over(sample, [&](const AttemptRecord& run) { return metric_value(run, metric); });
+    row.times.phases.*field = median_over(sample, [&](const AttemptRecord& run) { return metric_value(run, metric); });
   }
   for (const std::string& name : metric_columns) {
     const auto value = median_over(sample, [&](const AttemptRecord& run) { return metric_value(run, name); });
     if (value) row.metrics[name] = *value;
   }
-  row.samples_per_s = median_over(sample, [](const auto& run) { return rate_of(run, "samples_per_s", "samples"); });
-  row.tokens_per_s = median_over(sample, [](const auto& run) { return rate_of(run, "tokens_per_s", "tokens"); });
-  row.rates_written = std::all_of(sample.measured.begin(), sample.measured.end(), [&](const AttemptRecord* run) {
-    return (!row.samples_per_s || metric_value(*run, "samples_per_s")) &&
-           (!row.tokens_per_s || metric_value(*run, "tokens_per_s"));
+  row.work.samples_per_s = median_over(sample, [](const auto& run) { return rate_of(run, "samples_per_s", "samples"); });
+  row.work.tokens_per_s = median_over(sample, [](const auto& run) { return rate_of(run, "tokens_per_s", "tokens"); });
+  row.work.rates_written = std::all_of(sample.measured.begin(), sample.measured.end(), [&](const AttemptRecord* run) {
+    return (!row.work.samples_per_s || metric_value(*run, "samples_per_s")) &&
+           (!row.work.tokens_per_s || metric_value(*run, "tokens_per_s"));
   });
   count_gpu_hours(sample);
   if (!settings.peak_tflops || row.gpus == 0) return;
   const double peak = *settings.peak_tflops * kTera * row.gpus;
-  row.mfu = median_over(sample, [&](const AttemptRecord& run) -> std::optional<double> {
+  row.work.mfu = median_over(sample, [&](const AttemptRecord& run) -> std::optional<double> {
     const auto operations = operations_of(run);
     const auto train_s = train_time(run);
     return operations && train_s ? std::optional(*operations / *train_s / peak) : std::nullopt;

@@ -70,7 +70,7 @@ Judgement judge_factors(const Table& table) {
   std::vector<std::string> unknown;
   for (const Row& row : table.rows) {
     const bool known = row.facts.contains("commit") || row.facts.contains("code") || row.facts.contains("hpcbench");
-    if (row.n > 0 && !known) unknown.push_back(row.config_id);
+    if (row.counts.n > 0 && !known) unknown.push_back(row.config_id);
   }
   if (!unknown.empty()) {
     return {RuleVerdict::not_met,

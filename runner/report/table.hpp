@@ -68,60 +68,80 @@ struct RankTimes {
   std::optional<double> train_s, user_s, sys_s, real_s;
 };
 
-struct Row {
-  std::string config_id;
-  Bindings axes;
-  Bindings derived;  // computed values; of what the plan asks for
-  int gpus = 1;
-  int size = 1;      // what Table::scale_by counts; 0: not known
-  int n = 0;         // runs that succeeded with a value, and those known to take longer than their limit
+/// How many runs of a row ended in which way.
+struct RowCounts {
+  int n = 0;         // succeeded with a value, and those known to take longer than their limit
   int censored = 0;  // the latter
-  int nan = 0;       // runs that succeeded, and whose metric or loss came out NaN or infinite
-  /// Of the n runs, those censored counted at their limit: a bound that equals `censored_at_s` means `more than`;
-  /// a third quartile between a run and such a limit is not a number.
-  /// Absent where half of them or more are censored.
-  std::optional<Summary> summary;
-  std::optional<Ratio> speedup;  // low = 0 where censored runs leave no lower bound
-  std::optional<double> ratio_of_medians, efficiency, karp_flatt, train_loss, validation_loss;
+  int nan = 0;       // succeeded, and their metric or loss came out NaN or infinite
   std::map<State, int> outcomes;
-  std::optional<double> censored_at_s;  // all or some runs hit this limit: `>7200`
-  std::optional<double> speedup_below;  // where half or more are censored: `<1.3`
-  std::vector<std::string> warnings;    // codes
-  std::vector<RunValue> runs;           // without warm-ups, by number
-  std::vector<RunValue> set_aside;      // attempts that were set aside, by run; `reason` is why. They count in nothing else
-  std::set<std::string> nodes;          // distinct ones of the runs that have a value, else of all; empty: unknown
-  bool nodes_of_slurm = false;          // Slurm chose them, anew for each job
-  bool is_baseline = false;
+  int tried_again = 0;   // needed more than one attempt: earlier ones did not succeed
+  int continued = 0;     // have several segments
+  int segments = 0;      // of those runs together
+  int side_by_side = 1;  // runs of a block that could run at a time, those of this row among them
+};
 
-  /// How many runs have an attempt that was set aside, and how many of them have none that counts.
-  int runs_set_aside() const;
-  int runs_left_out() const;
+// Beside the metric (docs/statistics.md, "What does not scale"): medians over the runs that succeeded and record it.
 
-  /// Facts that the runs behind the row share; where they differ, the distinct values joined by `|`.
-  NameMap<std::string> facts;
-
-  // Beside the metric (docs/statistics.md, "What does not scale"): medians over the runs that succeeded and say it.
-  std::map<std::string, double> metrics;  // those of ReportOptions::metric_columns that a run has
+/// Where the time of a row went.
+struct RowTimes {
   Phases phases;
+  std::vector<RankTimes> ranks;     // by rank; empty if no run records it
+  std::optional<double> imbalance;  // largest rank / mean of the ranks, 1 = none
+};
+
+/// How much work a row did, and what it cost.
+struct RowWork {
   std::optional<double> samples_per_s, tokens_per_s;
-  bool rates_written = false;                // by the runs themselves, not computed from their samples and times
-  std::optional<double> gpu_hours;           // gpus x wall_s, summed over the runs that count, whatever their outcome
-  std::map<State, double> gpu_hours_of;      // the same apart by outcome
-  std::optional<double> mfu;                 // share of `peak_tflops`, 0 to 1
-  std::vector<RankTimes> ranks;              // by rank; empty where no run says it
-  std::optional<double> imbalance;           // largest rank / mean of the ranks, 1 = none
+  bool rates_written = false;            // by the runs themselves, not computed from their samples and times
+  std::optional<double> gpu_hours;       // gpus x wall_s, summed over the runs that count, whatever their outcome
+  std::map<State, double> gpu_hours_of;  // the same by outcome
+  std::optional<double> mfu;             // share of `peak_tflops`, 0 to 1
+};
+
+/// How a row learnt.
+struct RowLosses {
+  std::optional<double> train_loss, validation_loss;
   std::vector<EpochPoint> curve;             // by epoch; empty without epochs
   std::optional<long long> best_epoch;       // of the lowest val_loss of `curve`
   std::optional<double> generalisation_gap;  // val_loss - train_loss of the last epoch that has both
   std::optional<long long> overfits_from;    // the first epoch after the best one, if val_loss rises while train_loss falls
   std::optional<double> time_to_target_s;    // until the loss is at most Table::target_loss; absent if half the runs miss it
   int reached_target = 0;                    // runs that got there
-  std::string statistic;                     // `median`: the value is a published statistic of n runs, not a run
-  int continued = 0;                         // runs that have several segments
-  int segments = 0;                          // of those runs together
-  int side_by_side = 1;                      // runs of a block that could go on at a time, those of this row among them
-  int tried_again = 0;                       // runs that needed more than one attempt: earlier ones did not succeed
-  std::string source = "measured";           // or `imported`, or `measured, imported`
+};
+
+struct Row {
+  std::string config_id;
+  Bindings axes;
+  Bindings derived;  // computed values; of what the plan asks for
+  int gpus = 1;
+  int size = 1;  // what Table::scale_by counts; 0: not known
+  RowCounts counts;
+  /// Of the n runs, those censored counted at their limit: a bound that equals `censored_at_s` means `more than`;
+  /// a third quartile between a run and such a limit is not a number.
+  /// Absent where half of them or more are censored.
+  std::optional<Summary> summary;
+  std::optional<double> censored_at_s;  // all or some runs hit this limit: `>7200`
+  std::string statistic;                // `median`: the value is a published statistic of n runs, not a run
+  std::optional<Ratio> speedup;         // low = 0 where censored runs leave no lower bound
+  std::optional<double> speedup_below;  // where half or more are censored: `<1.3`
+  std::optional<double> ratio_of_medians, efficiency, karp_flatt;
+  bool is_baseline = false;
+  std::vector<std::string> warnings;  // codes
+  std::vector<RunValue> runs;         // without warm-ups, by number
+  std::vector<RunValue> set_aside;    // attempts that were set aside, by run; `reason` is why. They count in nothing else
+  std::set<std::string> nodes;        // distinct ones of the runs that have a value, else of all; empty: unknown
+  bool nodes_of_slurm = false;        // Slurm chose them, anew for each job
+  std::string source = "measured";    // or `imported`, or `measured, imported`
+  /// Facts that the runs behind the row share; where they differ, the distinct values joined by `|`.
+  NameMap<std::string> facts;
+  std::map<std::string, double> metrics;  // those of ReportOptions::metric_columns that a run has
+  RowTimes times;
+  RowWork work;
+  RowLosses losses;
+
+  /// How many runs have an attempt that was set aside, and how many of them have none that counts.
+  int runs_set_aside() const;
+  int runs_left_out() const;
 };
 
 /// One point of a fit, measured or extrapolated.

@@ -67,7 +67,7 @@ TRAINER_MAY_KNOW = {
 MANY_SOURCES = 25
 MOST_LINES = 60
 # Functions that are nothing but a table.
-TABLES = ("trainer_settings", "_keys", "launchers")
+TABLES = ("trainer_settings", "_keys", "launchers", "all_columns")
 FUNCTION = re.compile(r"^ *(?! |namespace|class|struct|enum|if|for|while|switch|else|do|try|return|[}/\[])[^=]*\)(?: const| override| noexcept)* \{$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -63,7 +63,7 @@ Sides sides_of(const Row& a, const Row& b, std::string& remark) {
     remark = sides.a.empty() && sides.b.empty() ? "no value on either side"
              : sides.a.empty()                  ? "no value in A"
                                                 : "no value in B";
-  } else if (a.censored + b.censored > 0) {
+  } else if (a.counts.censored + b.counts.censored > 0) {
     remark = "runs hit their time limit: no exact ratio";
   } else if (!positive(sides.a) || !positive(sides.b)) {
     remark = "values that are not positive have no ratio";
@@ -118,8 +118,8 @@ ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::strin
   }
   row.a_id = a.config_id;
   row.b_id = b.config_id;
-  row.a_n = a.n;
-  row.b_n = b.n;
+  row.a_n = a.counts.n;
+  row.b_n = b.counts.n;
   if (a.summary) row.a_median = a.summary->median;
   if (b.summary) row.b_median = b.summary->median;
   row.a_exponent = exponent_of(a);
@@ -224,7 +224,7 @@ void note_warnings(Comparison& comparison, const Table& side, const char* letter
     comparison.notes.push_back(fmt::format("warning {} of {}: {} ({})", warning.code, letter, warning.seen, warning.why));
   }
   int again = 0;
-  for (const Row& row : side.rows) again += row.tried_again;
+  for (const Row& row : side.rows) again += row.counts.tried_again;
   if (again == 0) return;
   comparison.notes.push_back(
       fmt::format("warning tried-again of {}: {} needed more than one attempt, and earlier ones do not count as failed", letter,

@@ -20,14 +20,14 @@ std::string counted_runs(long long count) { return fmt::format("{} run{}", count
 
 int count_runs(const Row& row, bool ended) {
   int count = 0;
-  for (const auto& [state, runs] : row.outcomes) count += is_outcome(state) == ended ? runs : 0;
+  for (const auto& [state, runs] : row.counts.outcomes) count += is_outcome(state) == ended ? runs : 0;
   return count;
 }
 
 /// `2 failed, 1 timeout`; `without` is left out.
 std::string list_outcomes(const Row& row, std::optional<State> without) {
   std::vector<std::string> parts;
-  for (const auto& [state, runs] : row.outcomes) {
+  for (const auto& [state, runs] : row.counts.outcomes) {
     if (state != without) parts.push_back(fmt::format("{} {}", runs, shown_name(state)));
   }
   return join(parts, ", ");
@@ -36,11 +36,11 @@ std::string list_outcomes(const Row& row, std::optional<State> without) {
 /// `8 runs failed`, `4 runs succeeded without a value, 4 runs set aside`, `no runs`.
 std::string why_without_value(const Row& row) {
   std::vector<std::string> parts;
-  for (const auto& [state, runs] : row.outcomes) {
+  for (const auto& [state, runs] : row.counts.outcomes) {
     parts.push_back(fmt::format("{} {}{}", counted_runs(runs),
                                 state == State::timeout ? "reached the time limit" : shown_name(state),
                                 state == State::succeeded ? " without a value" : ""));
-    if (state == State::succeeded && row.nan > 0) parts.back() += fmt::format(" ({} nan)", row.nan);
+    if (state == State::succeeded && row.counts.nan > 0) parts.back() += fmt::format(" ({} nan)", row.counts.nan);
   }
   if (row.runs_left_out() > 0) parts.push_back(fmt::format("{} set aside", counted_runs(row.runs_left_out())));
   return parts.empty() ? "no runs" : join(parts, ", ");
@@ -114,8 +114,8 @@ class RuleCheck {
 
   static void check_value(RowFinding& found, const GateRow& row) {
     // A configuration that A never ran has to give a value in B, too, once B ran it.
-    const bool is_new = row.a == nullptr || row.a->outcomes.empty();
-    const bool is_lost_in_b = is_new && row.b != nullptr && !row.b->outcomes.empty() && !has_values(row.b);
+    const bool is_new = row.a == nullptr || row.a->counts.outcomes.empty();
+    const bool is_lost_in_b = is_new && row.b != nullptr && !row.b->counts.outcomes.empty() && !has_values(row.b);
     if (is_lost_in_b) {
       found.state = GateState::fails;
       found.reason =
@@ -143,8 +143,8 @@ class RuleCheck {
       found.reason = "no run of B counts: " + why_without_value(*row.b);
       return;
     }
-    const auto succeeded = row.b->outcomes.find(State::succeeded);
-    const int others = ended - (succeeded == row.b->outcomes.end() ? 0 : succeeded->second);
+    const auto succeeded = row.b->counts.outcomes.find(State::succeeded);
+    const int others = ended - (succeeded == row.b->counts.outcomes.end() ? 0 : succeeded->second);
     if (others > rule.threshold) {
       found.state = GateState::fails;
     } else if (others + unfinished + not_begun > rule.threshold) {
@@ -272,9 +272,9 @@ SideRuns runs_of_side(const Row* row, const Table& side) {
   }
   std::vector<std::string> parts;
   if (runs.with_value > 0) parts.push_back(fmt::format("{} with a value", runs.with_value));
-  runs.nan = row->nan;
+  runs.nan = row->counts.nan;
   runs.set_aside = row->runs_left_out();
-  for (const auto& [state, count] : row->outcomes) {
+  for (const auto& [state, count] : row->counts.outcomes) {
     if (state != State::succeeded) {
       (is_outcome(state) ? runs.failed : runs.unfinished) += count;
       parts.push_back(fmt::format("{} {}", count, shown_name(state)));

@@ -8,16 +8,6 @@
 namespace hpcbench {
 namespace {
 
-/// What programs rely on; `warnings` last.
-const std::vector<std::string>& csv_columns() {
-  static const std::vector<std::string> kNames = {
-      "gpus",       "n",          "median",          "low",          "high",
-      "coverage",   "speedup",    "speedup_low",     "speedup_high", "ratio_of_medians",
-      "efficiency", "train_loss", "validation_loss", "nodes_seen",   "outcomes",
-      "warnings"};
-  return kNames;
-}
-
 /// An absent value is an empty cell, so that a column of numbers is read as numbers. An axis may have the value `-`.
 void empty_absent_cells(Grid& grid) {
   for (std::size_t i = 0; i < grid.columns.size(); ++i) {
@@ -36,13 +26,9 @@ Grid csv_grid(const Table& table) {
     std::vector<std::string> entries = table.axes;
     if (!table.inner_rows.empty()) entries.push_back(table.inner->name);
     entries.insert(entries.end(), table.derived.begin(), table.derived.end());
-    for (const std::string& name : csv_columns()) {
-      if (table.has_gpus || name != "gpus") entries.push_back("column:" + name);
+    for (const ColumnPlace place : {kCsv, kCsvEnd}) {
+      for (std::string& entry : columns_in(table, place)) entries.push_back(std::move(entry));
     }
-    if (table.scale_by != "gpus" && (table.has_gpus || table.scale_by != "nodes")) entries.emplace_back("column:scale");
-    const auto has_set_aside = [](const Row& row) { return !row.set_aside.empty(); };
-    if (std::any_of(table.rows.begin(), table.rows.end(), has_set_aside)) entries.emplace_back("column:set_aside");
-    if (value_word(table) != "median") entries.emplace_back("column:statistic");
     Grid grid = make_grid(table, table.inner_rows.empty() ? table.rows : table.inner_rows, entries, ";");
     for (GridColumn& column : grid.columns) {
       if (!column.of_axis) column.heading = column.name;

@@ -195,7 +195,7 @@ const Row* best_row(const Table& table) {
 
 /// The metric, the largest speedup with its interval and n, and what they do not carry; or why nothing can be said.
 std::string answer_sentence(const Table& table) {
-  const bool any = std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.n > 0; });
+  const bool any = std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.counts.n > 0; });
   if (has_warning(table, kNoSuccess)) return fmt::format("No run succeeded: there is no value of {}.", shown_metric(table));
   if (!any) return fmt::format("Nothing can be said yet: no run has a value of {}.", shown_metric(table));
   if (!table.has_speedup) {
@@ -208,9 +208,10 @@ std::string answer_sentence(const Table& table) {
     return fmt::format("Nothing can be compared in {}: no row beside the baseline has a speedup.", shown_metric(table));
   const CellStyle style = cell_style(table);
   const auto& interval = best->speedup->interval;
-  std::string out = fmt::format("{}: of the rows shown, {} has the largest speedup over the baseline, {} ({}, n = {}).",
-                                shown_metric(table), row_label(table.columns, *best), speedup_cell(table, *best, style),
-                                interval ? "interval " + speedup_interval_cell(table, *best, style) : "no interval", best->n);
+  std::string out =
+      fmt::format("{}: of the rows shown, {} has the largest speedup over the baseline, {} ({}, n = {}).", shown_metric(table),
+                  row_label(table.columns, *best), speedup_cell(table, *best, style),
+                  interval ? "interval " + speedup_interval_cell(table, *best, style) : "no interval", best->counts.n);
   if (best->source != "measured") out += " It is of imported results.";
   if (!interval) return out + " Without an interval, nobody can say how much of it is chance.";
   if (!best->speedup->resolved.value_or(false)) return out + " The interval holds 1: no difference is shown.";

@@ -1,4 +1,5 @@
 #include "base/json_writer.hpp"
+#include "report/cells.hpp"
 #include "report/formats/formats.hpp"
 #include "report/table.hpp"
 
@@ -76,62 +77,30 @@ void write_condition(JsonWriter& json, const Condition& condition) {
   json.end();
 }
 
-/// Of a published median nothing else is known.
-void write_summary(JsonWriter& json, const Row& row) {
-  const bool is_whole = row.summary && row.statistic.empty();
-  const auto of_runs = [&](double Summary::*member) { return is_whole ? std::optional((*row.summary).*member) : std::nullopt; };
-  json.member("median", row.summary ? std::optional(row.summary->median) : std::nullopt);
-  json.member("q1", of_runs(&Summary::q1)).member("q3", of_runs(&Summary::q3));
-  json.member("min", of_runs(&Summary::min)).member("max", of_runs(&Summary::max));
-  json.member("interval", is_whole ? row.summary->interval : std::nullopt);
-}
-
-/// `succeeded` always, so that no reader must test for it.
-void write_outcomes(JsonWriter& json, const std::map<State, int>& outcomes) {
-  const auto succeeded = outcomes.find(State::succeeded);
-  json.begin_object().member("succeeded", succeeded == outcomes.end() ? 0 : succeeded->second);
-  for (const auto& [state, count] : outcomes) {
-    if (state != State::succeeded) json.member(to_string(state), count);
-  }
-  json.end();
-}
-
-/// What stands beside the metric.
-void write_beside(JsonWriter& json, const Table& table, const Row& row) {
-  json.member("source", row.source).member("statistic", text_or_null(row.statistic)).member("metrics", row.metrics);
-  json.member("phases", row.phases).member("samples_per_s", row.samples_per_s).member("tokens_per_s", row.tokens_per_s);
-  if (table.has_gpus) json.member("gpu_hours", row.gpu_hours);
-  json.member("mfu", row.mfu).member("imbalance", row.imbalance).member("ranks", row.ranks).member("curve", row.curve);
-  json.member("best_epoch", row.best_epoch).member("generalisation_gap", row.generalisation_gap);
-  json.member("overfits_from", row.overfits_from).member("time_to_target_s", row.time_to_target_s);
-  json.member("reached_target", row.reached_target);
-  if (row.continued > 0) json.member("continued", row.continued).member("segments", row.segments);
-  if (row.side_by_side > 1) json.member("side_by_side", row.side_by_side);
-  if (!row.set_aside.empty()) json.member("set_aside", row.set_aside);
-  if (row.nan > 0) json.member("nan", row.nan);
-  if (row.tried_again > 0) json.member("tried_again", row.tried_again);
-}
-
 void write_row(JsonWriter& json, const Table& table, const Row& row) {
   write_axes(json.begin_object().member("config_id", row.config_id).key("axes"), row.axes);
   if (!row.derived.empty()) write_axes(json.key("derived"), row.derived);
-  if (table.has_gpus) json.member("gpus", row.gpus);
-  if (table.scale_by != "gpus") json.member("scale", row.size == 0 ? std::nullopt : std::optional(row.size));
-  write_summary(json.member("n", row.n), row);
-  json.member("speedup", row.speedup).member("ratio_of_medians", row.ratio_of_medians).member("efficiency", row.efficiency);
-  json.member("karp_flatt", row.karp_flatt).member("train_loss", row.train_loss);
-  json.member("validation_loss", row.validation_loss);
-  json.member("nodes_seen", row.nodes.empty() ? std::nullopt : std::optional(row.nodes.size()));
-  write_outcomes(json.key("outcomes"), row.outcomes);
-  json.member("censored", row.censored).member("censored_at_s", row.censored_at_s).member("speedup_below", row.speedup_below);
-  write_beside(json.member("is_baseline", row.is_baseline), table, row);
+  write_columns(json, table, row, "gpus", "outcomes");
+  json.member("censored", row.counts.censored).member("censored_at_s", row.censored_at_s);
+  json.member("speedup_below", row.speedup_below).member("is_baseline", row.is_baseline);
+  write_columns(json, table, row, "source", "statistic");
+  json.member("metrics", row.metrics);
+  write_columns(json, table, row, "phases", "imbalance");
+  json.member("ranks", row.times.ranks).member("curve", row.losses.curve);
+  write_columns(json, table, row, "best_epoch", "time_to_target");
+  json.member("reached_target", row.losses.reached_target);
+  if (row.counts.continued > 0) json.member("continued", row.counts.continued).member("segments", row.counts.segments);
+  if (row.counts.side_by_side > 1) json.member("side_by_side", row.counts.side_by_side);
+  if (!row.set_aside.empty()) json.member("set_aside", row.set_aside);
+  if (row.counts.nan > 0) json.member("nan", row.counts.nan);
+  if (row.counts.tried_again > 0) json.member("tried_again", row.counts.tried_again);
   json.member("warnings", row.warnings).member("runs", row.runs).end();
 }
 
-void write_inner_row(JsonWriter& json, const Row& row) {
+void write_inner_row(JsonWriter& json, const Table& table, const Row& row) {
   write_axes(json.begin_object().member("config_id", row.config_id).key("axes"), row.axes);
-  write_summary(json.member("n", row.n), row);
-  json.member("speedup", row.speedup).member("is_baseline", row.is_baseline).key("values").begin_array();
+  write_columns(json, table, row, "n", "speedup");
+  json.member("is_baseline", row.is_baseline).key("values").begin_array();
   for (const RunValue& run : row.runs) {
     if (run.value) json.value(*run.value);
   }
@@ -165,6 +134,26 @@ void write_lines(JsonWriter& json, const char* name, const std::vector<Element>&
 
 }  // namespace
 
+/// Of a published median nothing else is known.
+void write_interval(JsonWriter& json, const Row& row) {
+  json.member("interval", row.summary && row.statistic.empty() ? row.summary->interval : std::nullopt);
+}
+
+void write_speedup(JsonWriter& json, const Row& row) { json.member("speedup", row.speedup); }
+
+/// `succeeded` always, so that no reader must test for it.
+void write_outcomes(JsonWriter& json, const Row& row) {
+  const auto& outcomes = row.counts.outcomes;
+  const auto succeeded = outcomes.find(State::succeeded);
+  json.key("outcomes").begin_object().member("succeeded", succeeded == outcomes.end() ? 0 : succeeded->second);
+  for (const auto& [state, count] : outcomes) {
+    if (state != State::succeeded) json.member(to_string(state), count);
+  }
+  json.end();
+}
+
+void write_phases(JsonWriter& json, const Row& row) { json.member("phases", row.times.phases); }
+
 std::string print_json(const Table& table) {
   JsonWriter json;
   const auto value = [&](const auto& element) { json.value(element); };
@@ -179,7 +168,8 @@ std::string print_json(const Table& table) {
     json.member("at", JsonText{table.inner->at.canonical()}).end();
   }
   write_lines(json, "rows", table.rows, [&](const Row& row) { write_row(json, table, row); });
-  if (table.inner) write_lines(json, "inner_rows", table.inner_rows, [&](const Row& row) { write_inner_row(json, row); });
+  if (table.inner)
+    write_lines(json, "inner_rows", table.inner_rows, [&](const Row& row) { write_inner_row(json, table, row); });
   write_lines(json, "warnings", table.warnings, value);
   write_lines(json, "notes", table.notes, value);
   write_lines(json, "fits", table.fits, [&](const Fit& fit) { write_fit(json, table, fit); });

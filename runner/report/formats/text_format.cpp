@@ -2,7 +2,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 
 #include "base/text.hpp"
 #include "report/columns.hpp"
@@ -61,8 +61,15 @@ void append_grid(std::string& out, const Grid& grid) {
 }
 
 /// Columns that the rest of a table can be read without, the least important one first.
-constexpr std::array kFirstToGo = {"nodes_seen", "train_loss", "validation_loss", "speedup_interval", "efficiency",
-                                   "interval",   "n"};
+std::vector<std::string_view> first_to_go() {
+  std::map<int, std::string_view> names;
+  for (const Column& column : all_columns()) {
+    if (column.narrow > 0) names.emplace(column.narrow, column.name);
+  }
+  std::vector<std::string_view> order;
+  for (const auto& [rank, name] : names) order.push_back(name);
+  return order;
+}
 
 std::size_t width_of(const Grid& grid) {
   std::size_t width = 0;
@@ -77,7 +84,7 @@ std::size_t width_of(const Grid& grid) {
 /// Takes usual columns out until the table is no wider than the terminal; the line below it names them.
 std::string fit(Grid& grid, int terminal_columns) {
   std::vector<std::string> left_out;
-  for (const std::string_view name : kFirstToGo) {
+  for (const std::string_view name : first_to_go()) {
     if (width_of(grid) <= static_cast<std::size_t>(terminal_columns)) break;
     const auto found = std::find_if(grid.columns.begin(), grid.columns.end(),
                                     [&](const GridColumn& column) { return !column.of_axis && column.name == name; });

@@ -15,9 +15,9 @@ namespace {
 
 /// What a bar alone does not say: how many runs, what became of the others, a limit that was hit.
 std::string bar_remark(const Table& table, const Row& row) {
-  std::vector<std::string> parts = {fmt::format("n={}", row.n)};
+  std::vector<std::string> parts = {fmt::format("n={}", row.counts.n)};
   if (!row.summary && row.censored_at_s) parts.push_back(median_cell(table, row, cell_style(table)));
-  for (const auto& [state, count] : row.outcomes) {
+  for (const auto& [state, count] : row.counts.outcomes) {
     if (state != State::succeeded) parts.push_back(fmt::format("{} {}", count, shown_name(state)));
   }
   return join(parts, ", ");
@@ -88,7 +88,7 @@ constexpr std::array<Phase, 5> kPhases = {Phase{"setup", &Phases::setup_s}, Phas
 
 /// One part alone says nothing of what the rest is spent on.
 bool has_phases(const Row& row) {
-  const auto known = [&](const Phase& phase) { return (row.phases.*phase.member).has_value(); };
+  const auto known = [&](const Phase& phase) { return (row.times.phases.*phase.member).has_value(); };
   return std::count_if(kPhases.begin(), kPhases.end(), known) >= 2;
 }
 
@@ -97,7 +97,7 @@ std::string phases_data(const Table& table, const std::vector<const Row*>& rows,
   for (const Phase& phase : kPhases) out += fmt::format("\t{0} from\t{0} to", phase.name);
   out += "\tcommunication from\tcommunication to (inside train)\tconfiguration; seconds from the start\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Phases& phases = rows[i]->phases;
+    const Phases& phases = rows[i]->times.phases;
     double at = 0;
     double train_from = 0;
     out += fmt::format("{}", i);

@@ -12,23 +12,25 @@ namespace hpcbench {
 namespace {
 
 bool has_losses(const Row& row) {
-  return std::any_of(row.curve.begin(), row.curve.end(),
+  return std::any_of(row.losses.curve.begin(), row.losses.curve.end(),
                      [](const EpochPoint& point) { return point.train_loss.has_value() || point.val_loss.has_value(); });
 }
 
 bool has_validation(const Row& row) {
-  return std::any_of(row.curve.begin(), row.curve.end(), [](const EpochPoint& point) { return point.val_loss.has_value(); });
+  return std::any_of(row.losses.curve.begin(), row.losses.curve.end(),
+                     [](const EpochPoint& point) { return point.val_loss.has_value(); });
 }
 
 bool has_training(const Row& row) {
-  return std::any_of(row.curve.begin(), row.curve.end(), [](const EpochPoint& point) { return point.train_loss.has_value(); });
+  return std::any_of(row.losses.curve.begin(), row.losses.curve.end(),
+                     [](const EpochPoint& point) { return point.train_loss.has_value(); });
 }
 
 std::string loss_data(const Table& table, const std::vector<const Row*>& rows) {
   std::string out = "# epoch\ttrain_loss\tval_loss (medians over the runs)\truns\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     out += fmt::format("{}# {}\n", i == 0 ? "" : "\n\n", plot_field(row_label(table.columns, *rows[i])));
-    for (const EpochPoint& point : rows[i]->curve) {
+    for (const EpochPoint& point : rows[i]->losses.curve) {
       out += fmt::format("{}\t{}\t{}\t{}\n", point.epoch, plot_number(point.train_loss), plot_number(point.val_loss), point.n);
     }
   }
@@ -49,7 +51,7 @@ std::optional<Plot> draw_loss(const Table& table) {
   long long first = 1, last = 1;
   for (const std::string& label : labels.texts) names.push_back(label + ", validation");
   for (const Row* row : rows) {
-    for (const EpochPoint& point : row->curve) {
+    for (const EpochPoint& point : row->losses.curve) {
       first = std::min(first, point.epoch);
       last = std::max(last, point.epoch);
     }

@@ -55,7 +55,7 @@ std::string inner_data(const Table& table, const std::vector<InnerCurve>& curves
     for (const Row* row : curves[i]) {
       const Interval interval = inner_interval(*row);
       out += fmt::format("{}\t{}\t{}\t{}\t{}\n", places.at(inner_value(*row)), plot_number(row->summary->median / scale),
-                         plot_number(interval.low / scale), plot_number(interval.high / scale), row->n);
+                         plot_number(interval.low / scale), plot_number(interval.high / scale), row->counts.n);
     }
   }
   return out;

@@ -82,9 +82,9 @@ std::optional<double> rank_time(const RankTimes& times, int which) {
 /// Processor time first: ranks that wait for each other take the same time by the clock.
 std::optional<int> rank_measure(const Row& row) {
   for (int which = 0; which < 3; ++which) {
-    const bool all = std::all_of(row.ranks.begin(), row.ranks.end(),
+    const bool all = std::all_of(row.times.ranks.begin(), row.times.ranks.end(),
                                  [&](const RankTimes& times) { return rank_time(times, which).has_value(); });
-    if (all && row.ranks.size() > 1) return which;
+    if (all && row.times.ranks.size() > 1) return which;
   }
   return std::nullopt;
 }
@@ -153,19 +153,19 @@ std::optional<Plot> draw_imbalance(const Table& table) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const int which = *rank_measure(*rows[i]);
     double sum = 0;
-    for (const RankTimes& times : rows[i]->ranks) sum += *rank_time(times, which);
-    const double mean = sum / static_cast<double>(rows[i]->ranks.size());
+    for (const RankTimes& times : rows[i]->times.ranks) sum += *rank_time(times, which);
+    const double mean = sum / static_cast<double>(rows[i]->times.ranks.size());
     double worst = 0;
-    for (std::size_t k = 0; k < rows[i]->ranks.size(); ++k) {
-      const double share = mean > 0 ? *rank_time(rows[i]->ranks[k], which) / mean : 1;
+    for (std::size_t k = 0; k < rows[i]->times.ranks.size(); ++k) {
+      const double share = mean > 0 ? *rank_time(rows[i]->times.ranks[k], which) / mean : 1;
       least = std::min(least, share);
       most = std::max(most, share);
       worst = std::max(worst, share);
-      const double offset = 0.5 * (static_cast<double>(k) / static_cast<double>(rows[i]->ranks.size() - 1) - 0.5);
-      data += fmt::format("{:.4f}\t{:.6g}\t{}\t{}\t{}\n", static_cast<double>(i) + offset, share, rows[i]->ranks[k].rank,
+      const double offset = 0.5 * (static_cast<double>(k) / static_cast<double>(rows[i]->times.ranks.size() - 1) - 0.5);
+      data += fmt::format("{:.4f}\t{:.6g}\t{}\t{}\t{}\n", static_cast<double>(i) + offset, share, rows[i]->times.ranks[k].rank,
                           kMeasures[which], plot_field(row_label(table.columns, *rows[i])));
     }
-    labels.remarks[i] = fmt::format("{}, {} ranks, worst {:.3f}", kMeasures[which], rows[i]->ranks.size(), worst);
+    labels.remarks[i] = fmt::format("{}, {} ranks, worst {:.3f}", kMeasures[which], rows[i]->times.ranks.size(), worst);
   }
   const int right = text_width(longest(labels.remarks)) + 24;
   frame.width = 520 + labels_width(labels) + right;

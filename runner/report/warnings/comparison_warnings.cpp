@@ -196,9 +196,9 @@ void warn_loss_mismatch(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
-    if (base == nullptr || !sample->row.train_loss || !base->row.train_loss) continue;
-    const double ours = *sample->row.train_loss;
-    const double theirs = *base->row.train_loss;
+    if (base == nullptr || !sample->row.losses.train_loss || !base->row.losses.train_loss) continue;
+    const double ours = *sample->row.losses.train_loss;
+    const double theirs = *base->row.losses.train_loss;
     if (std::abs(ours - theirs) <= kLossTolerance * std::abs(theirs)) continue;
     if (!ranges_are_apart(sample->train_losses, base->train_losses)) continue;
     rows.add(sample->row, [&] {
@@ -217,10 +217,12 @@ void warn_baseline_few(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Sample* base = baseline_of(context, *sample);
-    if (base == nullptr || base->row.n == 0 || base->row.n >= sample->row.n || !seen.insert(*sample->baseline).second) continue;
+    if (base == nullptr || base->row.counts.n == 0 || base->row.counts.n >= sample->row.counts.n ||
+        !seen.insert(*sample->baseline).second)
+      continue;
     rows.add(base->row, [&] {
-      return fmt::format("{}: n = {}, but {} in {}", row_label(context.columns, base->row), base->row.n, sample->row.n,
-                         row_label(context.columns, sample->row));
+      return fmt::format("{}: n = {}, but {} in {}", row_label(context.columns, base->row), base->row.counts.n,
+                         sample->row.counts.n, row_label(context.columns, sample->row));
     });
   }
   rows.report(

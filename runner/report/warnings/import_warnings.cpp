@@ -147,7 +147,7 @@ std::vector<std::string> published_differences(const WarningContext& context, co
 
 std::vector<double> rank_times(const Sample& sample) {
   std::vector<double> times;
-  for (const RankTimes& rank : sample.row.ranks) {
+  for (const RankTimes& rank : sample.row.times.ranks) {
     if (rank.real_s) times.push_back(*rank.real_s);
   }
   return times;

@@ -76,8 +76,8 @@ std::string describe_overfitting(const std::string& label, const Row& row) {
   const EpochPoint* first = nullptr;
   const EpochPoint* last = nullptr;
   const EpochPoint* best = nullptr;
-  for (const EpochPoint& point : row.curve) {
-    if (point.epoch == row.best_epoch) best = &point;
+  for (const EpochPoint& point : row.losses.curve) {
+    if (point.epoch == row.losses.best_epoch) best = &point;
     if (!point.train_loss || !point.val_loss) continue;
     if (first == nullptr) first = &point;
     last = &point;
@@ -85,7 +85,7 @@ std::string describe_overfitting(const std::string& label, const Row& row) {
   std::string text = fmt::format(
       "{}: overfits from epoch {}: from epoch {} to {} the train loss goes from {:.2f} to {:.2f}, the validation "
       "loss from {:.2f} to {:.2f}",
-      label, *row.overfits_from, first->epoch, last->epoch, *first->train_loss, *last->train_loss, *first->val_loss,
+      label, *row.losses.overfits_from, first->epoch, last->epoch, *first->train_loss, *last->train_loss, *first->val_loss,
       *last->val_loss);
   if (best != first) text += fmt::format(" (lowest: {:.2f} in epoch {})", *best->val_loss, best->epoch);
   return text;
@@ -177,7 +177,7 @@ void warn_diverged(const WarningContext& context, Warnings& found) {
     return meant;
   };
   for (const Sample* sample : context.shown) {
-    if (sample->row.nan == 0) continue;
+    if (sample->row.counts.nan == 0) continue;
     const std::string seen = describe_nan(*sample, is_meant);
     rows.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
   }
@@ -219,7 +219,7 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
   Sightings missing(context);   // enough were planned, all have ended, and some have no value
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
-    if (!row.summary || (!row.statistic.empty() && row.n > 1)) continue;  // published of n runs: says so itself
+    if (!row.summary || (!row.statistic.empty() && row.counts.n > 1)) continue;  // published of n runs: says so itself
     const auto& interval = row.summary->interval;
     if (interval && interval->coverage >= confidence - 1e-9) continue;
     const bool enough = context.planned_repeats >= needed && !is_only_imported(row);
@@ -229,7 +229,7 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
                       : ended + row.runs_left_out() < context.planned_repeats ? waiting
                                                                               : left_out;
     const std::string reached = interval ? fmt::format("covers {:.4g} %", 100 * interval->coverage) : "no interval";
-    rows.add(row, [&] { return fmt::format("{}: n = {}, {}", row_label(context.columns, row), row.n, reached); });
+    rows.add(row, [&] { return fmt::format("{}: n = {}, {}", row_label(context.columns, row), row.counts.n, reached); });
   }
   const std::string code = "few-repeats";
   const std::string why = fmt::format("so few runs carry no {:g} % interval of a median", 100 * confidence);
@@ -257,7 +257,7 @@ void warn_overfitting(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
-    if (!row.overfits_from) continue;
+    if (!row.losses.overfits_from) continue;
     rows.add(row, [&] { return describe_overfitting(row_label(context.columns, row), row); });
   }
   rows.report("overfitting", "the model learns its training samples by heart: later epochs cost time and make it worse",
@@ -369,7 +369,7 @@ void warn_no_success(const WarningContext& context, Warnings& found) {
       of_row += is_outcome(run.outcome) ? 1 : 0;
       own = own || !run.run.is_imported();
     }
-    if (sample->row.n > 0) return;  // known to take longer than a limit
+    if (sample->row.counts.n > 0) return;  // known to take longer than a limit
     ended += of_row;
     if (of_row > 0) warning.rows.push_back(sample->row.config_id);
   }

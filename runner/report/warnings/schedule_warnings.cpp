@@ -202,8 +202,8 @@ void warn_other_nodes(const WarningContext& context, Warnings& found) {
                                     [&](const std::string& node) { return others.contains(node); });
     if (shares) continue;
     rows.add(sample->row, [&] {
-      return fmt::format("{}: n = {} on {}, its baseline n = {} on {}", row_label(context.columns, sample->row), sample->row.n,
-                         nodes_text(sample->row), base->row.n, nodes_text(base->row));
+      return fmt::format("{}: n = {} on {}, its baseline n = {} on {}", row_label(context.columns, sample->row),
+                         sample->row.counts.n, nodes_text(sample->row), base->row.counts.n, nodes_text(base->row));
     });
   }
   rows.report("other-nodes", "the row and its baseline share no node: what sets the nodes apart is part of the speedup",

@@ -39,7 +39,7 @@ TEST_CASE("a clean study: every number of the table, worked out by hand") {
 
   const Row& base = table.rows[0];
   CHECK(base.is_baseline);
-  CHECK(base.n == 6);
+  CHECK(base.counts.n == 6);
   CHECK(base.summary->median == 12.5);
   CHECK(base.summary->interval->low == 10);
   CHECK(base.summary->interval->high == 15);
@@ -59,9 +59,9 @@ TEST_CASE("a clean study: every number of the table, worked out by hand") {
   CHECK(ddp.ratio_of_medians.value() == doctest::Approx(12.5 / 6.4));
   CHECK(ddp.efficiency.value() == doctest::Approx(1.9858655472692468 / 2));
   CHECK(ddp.karp_flatt.value() == doctest::Approx((1 / 1.9858655472692468 - 0.5) / 0.5));
-  CHECK(ddp.train_loss == 0.25);
-  CHECK(ddp.validation_loss == 0.5);
-  CHECK(ddp.outcomes == std::map<State, int>{{State::succeeded, 6}});
+  CHECK(ddp.losses.train_loss == 0.25);
+  CHECK(ddp.losses.validation_loss == 0.5);
+  CHECK(ddp.counts.outcomes == std::map<State, int>{{State::succeeded, 6}});
   REQUIRE(ddp.runs.size() == 6);
   CHECK(ddp.runs[2].run == RunName{RunKind::repeat, 3});
   CHECK(ddp.runs[2].value == 5.0);
@@ -72,10 +72,10 @@ TEST_CASE("rows without any record are there, and nothing is made up for them") 
   study.add_runs(0, kBaselineRuns, 0, 2);
   const Table table = study.table();
   REQUIRE(table.rows.size() == 2);
-  CHECK(table.rows[1].n == 0);
+  CHECK(table.rows[1].counts.n == 0);
   CHECK_FALSE(table.rows[1].summary);
   CHECK_FALSE(table.rows[1].speedup);
-  CHECK(table.rows[1].outcomes.empty());
+  CHECK(table.rows[1].counts.outcomes.empty());
   CHECK(empty_study().table().rows.size() == 2);  // nothing at all: still a table, and no error about the metric
 }
 
@@ -99,10 +99,10 @@ TEST_CASE("failures are rows without a time, and runs that failed have no value"
   }
   const Table table = study.table();
   const Row& row = table.rows[1];
-  CHECK(row.n == 0);
+  CHECK(row.counts.n == 0);
   CHECK_FALSE(row.summary);
   CHECK_FALSE(row.censored_at_s);
-  CHECK(row.outcomes == std::map<State, int>{{State::out_of_memory, 6}});
+  CHECK(row.counts.outcomes == std::map<State, int>{{State::out_of_memory, 6}});
   CHECK_FALSE(row.runs[0].value);
   CHECK(row.warnings == std::vector<std::string>{"failures"});
 }
@@ -114,7 +114,7 @@ TEST_CASE("warm-ups never count") {
   warmup.metrics["train_s"] = 1000;
   study.records.insert(study.records.begin(), warmup);
   const Row row = study.table().rows[0];
-  CHECK(row.n == 6);
+  CHECK(row.counts.n == 6);
   CHECK(row.summary->max == 15);
 }
 
@@ -257,7 +257,7 @@ TEST_CASE("configurations that the file no longer asks for come on request, last
   const Table table = study.table({std::nullopt, {}, true, false, false, {}});
   REQUIRE(table.rows.size() == 3);
   CHECK(table.rows[2].gpus == 4);
-  CHECK(table.rows[2].n == 1);
+  CHECK(table.rows[2].counts.n == 1);
   CHECK(table.columns == std::vector<std::string>{"strategy", "gpus_per_node", "lr"});
   CHECK_FALSE(table.rows[2].speedup);  // no baseline with that lr
 }
@@ -289,7 +289,7 @@ TEST_CASE("values that are no times, or no numbers, give no speedup and no nonse
     return contains(note, "strategy=ddp` have values of 0 or less: no speedup");
   }));
   study.records[6].metrics["train_s"] = std::nan("");
-  CHECK(study.table().rows[1].n == 5);
+  CHECK(study.table().rows[1].counts.n == 5);
 }
 
 TEST_CASE("properties of tables") {

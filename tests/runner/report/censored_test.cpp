@@ -22,8 +22,8 @@ TEST_CASE("timeouts are censored: half or more of them leave a bound") {
   MadeStudy study = clean_study();
   for (std::size_t i = 6; i < 9; ++i) make_timeout(study.records[i], 100);  // three of six
   const Row row = study.table().rows[1];
-  CHECK(row.n == 6);
-  CHECK(row.censored == 3);
+  CHECK(row.counts.n == 6);
+  CHECK(row.counts.censored == 3);
   CHECK_FALSE(row.summary);
   CHECK(row.censored_at_s == 100.0);
   CHECK_FALSE(row.speedup);
@@ -34,7 +34,7 @@ TEST_CASE("timeouts are censored: fewer of them keep the median and the bounds t
   MadeStudy study = clean_study();
   make_timeout(study.records[6], 100);  // was 6.2: now 5.0 5.5 6.6 7.1 7.3 >100
   const Row row = study.table().rows[1];
-  CHECK(row.n == 6);
+  CHECK(row.counts.n == 6);
   CHECK(row.summary->median == doctest::Approx((6.6 + 7.1) / 2));
   CHECK(row.summary->interval->low == 5.0);
   CHECK(row.summary->interval->high == 100);
@@ -66,18 +66,18 @@ TEST_CASE("a time limit says nothing of a time that is the lesser part of its ru
   for (std::size_t i = 6; i < 8; ++i) make_timeout(study.records[i], 100);
   study.experiment.report.metric = "step_s";
   const Row row = study.table().rows[1];
-  CHECK(row.n == 4);
-  CHECK(row.censored == 0);
+  CHECK(row.counts.n == 4);
+  CHECK(row.counts.censored == 0);
   CHECK(row.summary->max == 0.2);
   CHECK(row.speedup->interval->low == doctest::Approx(1.5));
   study.experiment.report.metric = "train_s";
-  CHECK(study.table().rows[1].censored == 2);
+  CHECK(study.table().rows[1].counts.censored == 2);
 }
 
 TEST_CASE("a time limit that other runs of the row passed does not censor") {
   MadeStudy study = clean_study();
   make_timeout(study.records[6], 6);
   const Row row = study.table().rows[1];
-  CHECK(row.censored == 0);
-  CHECK(row.n == 5);
+  CHECK(row.counts.censored == 0);
+  CHECK(row.counts.n == 5);
 }

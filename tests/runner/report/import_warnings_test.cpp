@@ -105,9 +105,9 @@ TEST_CASE("ranks-disagree: a total that is not its slowest rank's time") {
   study.records[1].metrics["train_s"] = 62;
   const Table table = study.table();
   CHECK_FALSE(warns(table, "ranks-disagree"));
-  REQUIRE(table.rows[1].ranks.size() == 4);
-  CHECK(table.rows[1].ranks[2].real_s == 61.650);
-  CHECK(table.rows[1].imbalance.value() == doctest::Approx(61.650 * 4 / (61.535 + 61.528 + 61.650 + 61.645)));
+  REQUIRE(table.rows[1].times.ranks.size() == 4);
+  CHECK(table.rows[1].times.ranks[2].real_s == 61.650);
+  CHECK(table.rows[1].times.imbalance.value() == doctest::Approx(61.650 * 4 / (61.535 + 61.528 + 61.650 + 61.645)));
 }
 
 TEST_CASE("a published median of five: n of its runs, a plain ratio, no interval, no warning of few repeats") {
@@ -123,7 +123,7 @@ TEST_CASE("a published median of five: n of its runs, a plain ratio, no interval
   const Row& row = table.rows[1];
   CHECK(row.statistic == "median");
   CHECK(row.source == "imported");
-  CHECK(row.n == 5);
+  CHECK(row.counts.n == 5);
   CHECK_FALSE(row.summary->interval);
   CHECK(row.speedup->value == doctest::Approx(12.98 / 4.77));
   CHECK_FALSE(row.speedup->interval);

@@ -68,8 +68,9 @@ metrics: [{name: t_s, file: f, pattern: '(?P<size>\d+) (?P<t_s>.*)', unit: s, se
 std::vector<std::string> inner_lines(const Table& table) {
   std::vector<std::string> lines;
   for (const Row& row : table.inner_rows) {
-    lines.push_back(find_binding(row.axes, "kind")->text() + ' ' + row.axes.back().second.text() + " n=" +
-                    std::to_string(row.n) + (row.summary ? " median=" + std::to_string(row.summary->median).substr(0, 5) : "") +
+    lines.push_back(find_binding(row.axes, "kind")->text() + ' ' + row.axes.back().second.text() +
+                    " n=" + std::to_string(row.counts.n) +
+                    (row.summary ? " median=" + std::to_string(row.summary->median).substr(0, 5) : "") +
                     (row.speedup ? " x" + std::to_string(row.speedup->value).substr(0, 4) : ""));
   }
   return lines;
@@ -82,7 +83,7 @@ using Lines = std::vector<std::string>;
 TEST_CASE("inner axis: the table has the value at `at`, and a table of its own all of them") {
   const Table table = sized_study().table();
   REQUIRE(table.rows.size() == 2);
-  CHECK(table.rows[0].n == 6);
+  CHECK(table.rows[0].counts.n == 6);
   CHECK(table.rows[0].summary->median == 108);
   CHECK(table.rows[1].summary->median == 54);
   CHECK(table.rows[1].speedup->value == doctest::Approx(2));
@@ -92,7 +93,7 @@ TEST_CASE("inner axis: the table has the value at `at`, and a table of its own a
   CHECK(table.inner_rows[3].speedup->resolved == false);
   CHECK(table.inner_rows[5].speedup->resolved == true);
   CHECK(table.inner_rows[4].runs.size() == 6);
-  CHECK(table.inner_rows[4].outcomes.at(State::succeeded) == 6);  // that at `at` is the row itself
+  CHECK(table.inner_rows[4].counts.outcomes.at(State::succeeded) == 6);  // that at `at` is the row itself
 }
 
 TEST_CASE("inner axis: a speedup joins equal sizes, by blocks too, and needs both sides") {
@@ -110,7 +111,7 @@ TEST_CASE("inner axis: a run without the value has none there, and one warning s
   SizedStudy study = sized_study();
   std::erase_if(study.run(1, 2).series, [](const SeriesPoint& point) { return point.index == 8; });
   const Table table = study.table();
-  CHECK(table.rows[1].n == 5);
+  CHECK(table.rows[1].counts.n == 5);
   REQUIRE(warns(table, "no-value"));
   CHECK(warning_of(table, "no-value").rows.size() == 1);
   CHECK(warning_of(table, "no-value").seen.find("t_s missing in 1 of 6 runs that succeeded: no value at size = 8") !=
@@ -153,8 +154,8 @@ TEST_CASE("inner axis: a time limit is that of the run, not of a size") {
   study.run(1, 6).state = State::timeout;
   study.run(1, 6).time_limit_s = 10'000;
   const Table table = study.table();
-  CHECK(table.rows[1].censored == 0);
-  CHECK(table.rows[1].n == 5);
+  CHECK(table.rows[1].counts.censored == 0);
+  CHECK(table.rows[1].counts.n == 5);
 }
 
 TEST_CASE("inner axis: the methods say what stands for a run, and nothing of limits") {

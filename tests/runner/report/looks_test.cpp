@@ -58,16 +58,16 @@ TEST_CASE("looks of a report: runs count at the look, not between looks") {
   study.add_run(1, 10, 81, 41);
   const Table between = study.table();
   REQUIRE(between.rows[1].summary->interval);
-  CHECK(between.rows[1].n == 8);
+  CHECK(between.rows[1].counts.n == 8);
   CHECK(between.rows[1].summary->interval->low == at_look.rows[1].summary->interval->low);
   CHECK(between.rows[1].summary->interval->high == at_look.rows[1].summary->interval->high);
   CHECK(between.rows[1].summary->interval->looks == 3);
   CHECK(between.rows[1].summary->interval->coverage == 0.95);
   CHECK(between.rows[1].runs.size() == 10);  // they are listed all the same
-  CHECK(between.rows[1].outcomes.at(State::succeeded) == 10);
+  CHECK(between.rows[1].counts.outcomes.at(State::succeeded) == 10);
   CHECK(print_as(between, "text").find("95 % over 3 looks") != std::string::npos);
   study.add_run(1, 11, 82, 42);
-  CHECK(study.table().rows[1].n == 11);
+  CHECK(study.table().rows[1].counts.n == 11);
 }
 
 TEST_CASE("looks of a report: before the first one there is no interval") {
@@ -76,7 +76,7 @@ TEST_CASE("looks of a report: before the first one there is no interval") {
   add_spread(study, 0, 11, 100, 0.1);
   add_spread(study, 1, 11, 50, 0.1);
   const Table table = study.table();
-  CHECK(table.rows[1].n == 11);
+  CHECK(table.rows[1].counts.n == 11);
   CHECK_FALSE(table.rows[1].summary->interval);
   CHECK_FALSE(table.rows[1].speedup->interval);
   CHECK(progress_of(study)[1].next == 12);
@@ -89,7 +89,7 @@ TEST_CASE("looks of a report: a speedup is of equal blocks, however far its base
   const Table before = study.table();
   for (int number = 9; number <= 11; ++number) study.add_run(0, number, 300, 40 + number);
   const Table after = study.table();
-  CHECK(after.rows[0].n == 11);
+  CHECK(after.rows[0].counts.n == 11);
   CHECK(after.rows[1].speedup->interval->low == before.rows[1].speedup->interval->low);
   CHECK(after.rows[1].speedup->value == before.rows[1].speedup->value);
 }
@@ -252,5 +252,5 @@ TEST_CASE("looks: imported runs do not count at a look") {
   AttemptRecord other = study.records.back();
   other.key.run = {RunKind::imported, 1};
   study.records.push_back(other);
-  CHECK(study.table().rows[1].n == 8);
+  CHECK(study.table().rows[1].counts.n == 8);
 }

@@ -13,8 +13,8 @@ TEST_CASE("repeats beyond those of the file are shown by --orphans only, and a n
   study.records.push_back(other);
   const Table table = study.table();
   REQUIRE(table.rows.size() == 2);
-  CHECK(table.rows[0].n == 3);
-  CHECK(table.rows[1].n == 3);
+  CHECK(table.rows[0].counts.n == 3);
+  CHECK(table.rows[1].counts.n == 3);
   REQUIRE(table.notes.size() == 1);
   CHECK(table.notes[0] ==
         "on record, but not in this table: 6 runs beyond `repeats: 3`, 1 configuration that this file and profile do not ask "
@@ -23,18 +23,18 @@ TEST_CASE("repeats beyond those of the file are shown by --orphans only, and a n
   options.orphans = true;
   const Table all = study.table(options);
   REQUIRE(all.rows.size() == 3);
-  CHECK(all.rows[0].n == 6);
+  CHECK(all.rows[0].counts.n == 6);
   CHECK(std::none_of(all.notes.begin(), all.notes.end(), [](const auto& note) { return note.starts_with("on record"); }));
   options.orphans = false;
   options.all_repeats = true;
-  CHECK(study.table(options).rows[1].n == 6);
+  CHECK(study.table(options).rows[1].counts.n == 6);
 }
 
 TEST_CASE("imported runs are no repeats: none is beyond") {
   MadeStudy study = clean_study();
   study.plan.repeats = 3;
   for (AttemptRecord& record : study.records) record.key.run.kind = RunKind::imported;
-  CHECK(study.table().rows[0].n == 6);
+  CHECK(study.table().rows[0].counts.n == 6);
 }
 
 TEST_CASE("the note beside a speedup that is not the ratio of the medians names the column of that ratio") {

@@ -42,12 +42,12 @@ TEST_CASE("phases and rates are medians over the runs that succeeded and say it"
   options.metric_columns = {"f1", "nothing"};
   const Table table = study.table(options);
   const Row& row = table.rows[0];
-  CHECK(row.phases.setup_s == 3.0);  // of 1 to 5
-  CHECK(row.phases.communication_s == 0.5);
-  CHECK(row.phases.train_s == 12.5);
-  CHECK_FALSE(row.phases.eval_s);
-  CHECK(row.samples_per_s.value() == doctest::Approx((1200.0 / 12 + 1200.0 / 13) / 2));  // the middle two of six
-  CHECK_FALSE(row.tokens_per_s);
+  CHECK(row.times.phases.setup_s == 3.0);  // of 1 to 5
+  CHECK(row.times.phases.communication_s == 0.5);
+  CHECK(row.times.phases.train_s == 12.5);
+  CHECK_FALSE(row.times.phases.eval_s);
+  CHECK(row.work.samples_per_s.value() == doctest::Approx((1200.0 / 12 + 1200.0 / 13) / 2));  // the middle two of six
+  CHECK_FALSE(row.work.tokens_per_s);
   CHECK(row.metrics == std::map<std::string, double>{{"f1", 82.5}});
 }
 
@@ -58,18 +58,18 @@ TEST_CASE("GPU-hours: gpus x wall_s of all runs that count, apart by outcome") {
   const Row row = study.table().rows[1];
   double seconds = 0;
   for (std::size_t i = 6; i < 11; ++i) seconds += study.records[i].metrics.at("wall_s");
-  CHECK(row.gpu_hours_of.at(State::timeout) == 2);
-  CHECK(row.gpu_hours_of.at(State::succeeded) == doctest::Approx(2 * seconds / 3600));
-  CHECK(row.gpu_hours.value() == doctest::Approx(2 + 2 * seconds / 3600));
+  CHECK(row.work.gpu_hours_of.at(State::timeout) == 2);
+  CHECK(row.work.gpu_hours_of.at(State::succeeded) == doctest::Approx(2 * seconds / 3600));
+  CHECK(row.work.gpu_hours.value() == doctest::Approx(2 + 2 * seconds / 3600));
 }
 
 TEST_CASE("MFU: against the named peak, by the program's own count or the transformer formula") {
   MadeStudy study = clean_study();
-  CHECK_FALSE(study.table().rows[1].mfu);
+  CHECK_FALSE(study.table().rows[1].work.mfu);
   study.experiment.report.peak_tflops = 2;
-  CHECK_FALSE(study.table().rows[1].mfu);  // nobody says what was computed
+  CHECK_FALSE(study.table().rows[1].work.mfu);  // nobody says what was computed
   for (std::size_t i = 6; i < 12; ++i) study.records[i].metrics["flop"] = 1e12 * study.records[i].metrics["train_s"];
-  CHECK(study.table().rows[1].mfu.value() == doctest::Approx(0.25));  // 1 of 2 gpus x 2 TFLOP/s
+  CHECK(study.table().rows[1].work.mfu.value() == doctest::Approx(0.25));  // 1 of 2 gpus x 2 TFLOP/s
   for (std::size_t i = 6; i < 12; ++i) {
     auto& record = study.records[i];
     record.metrics.erase("flop");
@@ -82,7 +82,7 @@ TEST_CASE("MFU: against the named peak, by the program's own count or the transf
   const double operations = 38400.0 * (6 * 84934656.0 + 12.0 * 12 * 768 * 384);
   CHECK(operations == 21199690137600.0);
   const double expected = (operations / 6.2 + operations / 6.6) / 2 / 4e12;
-  CHECK(study.table().rows[1].mfu.value() == doctest::Approx(expected));
+  CHECK(study.table().rows[1].work.mfu.value() == doctest::Approx(expected));
 }
 
 TEST_CASE("time to a target loss: runs that miss it are endless") {
@@ -96,17 +96,17 @@ TEST_CASE("time to a target loss: runs that miss it are endless") {
     }
   }
   Row row = study.table().rows[1];
-  CHECK(row.reached_target == 5);
-  CHECK(row.time_to_target_s == 4.0);  // 1/2 after the second epoch
-  REQUIRE(row.curve.size() == 3);
-  CHECK(row.curve[1].n == 6);
-  CHECK(row.curve[1].val_loss == 0.5);
-  CHECK(row.best_epoch == 3);
-  CHECK_FALSE(row.overfits_from);
+  CHECK(row.losses.reached_target == 5);
+  CHECK(row.losses.time_to_target_s == 4.0);  // 1/2 after the second epoch
+  REQUIRE(row.losses.curve.size() == 3);
+  CHECK(row.losses.curve[1].n == 6);
+  CHECK(row.losses.curve[1].val_loss == 0.5);
+  CHECK(row.losses.best_epoch == 3);
+  CHECK_FALSE(row.losses.overfits_from);
   study.experiment.report.target_loss = 0.1;
   row = study.table().rows[1];
-  CHECK(row.reached_target == 0);
-  CHECK_FALSE(row.time_to_target_s);
+  CHECK(row.losses.reached_target == 0);
+  CHECK_FALSE(row.losses.time_to_target_s);
 }
 
 TEST_CASE("Amdahl's law of a strategy on three numbers of gpus, with its residuals and marked predictions") {

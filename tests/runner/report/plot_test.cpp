@@ -31,9 +31,9 @@ Table full_table() {
   Table table = clean_study().table();
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     Row& row = table.rows[i];
-    row.phases = {1, 0.5, 10, 2, std::nullopt, 3};
-    row.curve = {{1, 6, 1.6, 1.11, 5}, {2, 6, 0.33, 1.43, 5}};
-    row.ranks = {{0, 6, {}, 10, {}, {}}, {1, 6, {}, 12, {}, {}}};
+    row.times.phases = {1, 0.5, 10, 2, std::nullopt, 3};
+    row.losses.curve = {{1, 6, 1.6, 1.11, 5}, {2, 6, 0.33, 1.43, 5}};
+    row.times.ranks = {{0, 6, {}, 10, {}, {}}, {1, 6, {}, 12, {}, {}}};
     for (std::size_t k = 0; k < row.runs.size(); ++k) {
       row.runs[k].started_unix_s = 1000 + 100 * static_cast<double>(k);
       row.runs[k].finished_unix_s = 1090 + 100 * static_cast<double>(k);
@@ -85,7 +85,7 @@ TEST_CASE("weak scaling is ideal where the time stays the same") {
 
 TEST_CASE("time: medians, intervals, every run, and what became of the others") {
   Table table = full_table();
-  table.rows[1].outcomes = {{State::succeeded, 5}, {State::out_of_memory, 1}};
+  table.rows[1].counts.outcomes = {{State::succeeded, 5}, {State::out_of_memory, 1}};
   const Plot plot = *plot_of(table, "time");
   CHECK(has_part(plot.data, "0\t12.5\t10\t15\tstrategy=baseline, gpus_per_node=1\n"));
   CHECK(std::count(plot.data.begin(), plot.data.end(), '\n') == 1 + 2 + 2 + 1 + 12);
@@ -154,7 +154,7 @@ TEST_CASE("loss: begins at epoch 0 where the data does") {
   Table table = full_table();
   CHECK(has_part(plot_of(table, "loss")->script, "set xrange [0.94:2.08]"));
   for (Row& row : table.rows) {
-    if (!row.curve.empty()) row.curve.insert(row.curve.begin(), EpochPoint{0, 6, 2.3, 2.4, std::nullopt});
+    if (!row.losses.curve.empty()) row.losses.curve.insert(row.losses.curve.begin(), EpochPoint{0, 6, 2.3, 2.4, std::nullopt});
   }
   const Plot plot = *plot_of(table, "loss");
   CHECK(has_part(plot.data, "0\t2.3\t2.4\t6\n1\t1.6\t1.11\t6\n"));

@@ -145,7 +145,7 @@ TEST_CASE("set-aside: more than one run in ten of a row, unless all were measure
   study.plan.repeats = 7;
   Table table = study.table(options);
   CHECK(warning_of(table, "set-aside").seen == "strategy=ddp, gpus_per_node=2: 1 of 7 runs");
-  CHECK(table.rows[1].n == 6);
+  CHECK(table.rows[1].counts.n == 6);
   CHECK(table.rows[1].runs_left_out() == 1);
   CHECK(print_as(table, "text").find("6 succeeded, 1 set aside") != std::string::npos);
   for (int run = 7; run <= 12; ++run) study.add_run(1, run, 6, 20 + run);
@@ -205,7 +205,7 @@ TEST_CASE("outlier: flagged, and kept") {
   study.add_runs(1, {5, 6, 5, 7, 6, 7, 6, 5}, 1, 2);
   const Table table = study.table();
   CHECK(warning_of(table, "outlier").seen == "strategy=baseline, gpus_per_node=1: r08 = 17.5, median 10");
-  CHECK(table.rows[0].n == 8);
+  CHECK(table.rows[0].counts.n == 8);
   CHECK(table.rows[0].summary->max == 17.5);
 }
 
@@ -260,9 +260,9 @@ TEST_CASE("overfitting: the validation loss rises while the train loss falls") {
   CHECK(warning_of(table, "overfitting").seen ==
         "strategy=ddp, gpus_per_node=2: overfits from epoch 3: from epoch 1 to 5 the train loss goes from 1.60 to 0.33, the "
         "validation loss from 1.11 to 1.43 (lowest: 1.01 in epoch 2)");
-  CHECK(table.rows[1].best_epoch == 2);
-  CHECK(table.rows[1].overfits_from == 3);
-  CHECK(table.rows[1].generalisation_gap.value() == doctest::Approx(1.10));
+  CHECK(table.rows[1].losses.best_epoch == 2);
+  CHECK(table.rows[1].losses.overfits_from == 3);
+  CHECK(table.rows[1].losses.generalisation_gap.value() == doctest::Approx(1.10));
 }
 
 TEST_CASE("failures: outcomes other than succeeded, not runs that still go on") {
@@ -366,7 +366,7 @@ TEST_CASE("diverged: runs that succeeded with a loss of NaN, apart from other me
   }
   study.records[3].state = State::failed;  // counts as that
   const Table table = study.table();
-  CHECK(table.rows[0].nan + table.rows[1].nan == 1);
+  CHECK(table.rows[0].counts.nan + table.rows[1].counts.nan == 1);
   const TableWarning& warning = warning_of(table, "diverged");
   CHECK(warning.rows.size() == 1);
   CHECK(warning.seen.find("val_loss is nan in 1 of") != std::string::npos);
@@ -382,8 +382,8 @@ TEST_CASE("runs that were tried again are counted in a note and in json") {
   options.tried_again = {
       {kDdpId, {RunKind::repeat, 2}, 1}, {kDdpId, {RunKind::repeat, 2}, 2}, {"other", {RunKind::repeat, 1}, 1}};
   const Table table = study.table(options);
-  CHECK(table.rows[0].tried_again == 0);
-  CHECK(table.rows[1].tried_again == 1);
+  CHECK(table.rows[0].counts.tried_again == 0);
+  CHECK(table.rows[1].counts.tried_again == 1);
   REQUIRE(table.notes.size() == 1);
   CHECK(table.notes[0].starts_with("1 run in 1 of 2 rows needed more than one attempt. Only the last attempt of a run counts"));
   CHECK(print_as(table, "json").find("\"tried_again\":1") != std::string::npos);
