@@ -207,6 +207,7 @@ Side load_side(Study study, const SideReference& reference, const CompareArgumen
   const IndexView index = open_for_reading(side.study);
   if (index.states.empty() && side.study.broken_imports.empty()) refuse_side_without_results(side.study, arguments, is_b);
   read_records(side, index, reference);
+  side.study.experiment.has_gpus = side.study.experiment.has_gpus || used_gpus(side.records);
   side.report.tried_again = attempts_tried_again(side.study.experiment, index.states);
   side.report.all_repeats = !reference.commit.empty();  // the commit says which runs count
   if (!arguments.metric.empty()) side.report.metric = arguments.metric;

@@ -114,24 +114,25 @@ void name_sources(Table& table, const Study& study) {
 
 /// What only a page needs: its frame, its pictures, and the way from it to the run directories, which an archive unpacked for
 /// this report alone has not.
-void complete_page(Table& table, const Study& study, const std::string& file, const std::string& archive) {
+void complete_page(PrintSettings& settings, const Table& table, const Study& study, const std::string& file,
+                   const std::string& archive) {
   namespace fs = std::filesystem;
-  table.page_template = load_template("report.html.mustache");
+  settings.page_template = load_template("report.html.mustache");
   const fs::path here = file.empty() ? fs::current_path() : fs::absolute(file).lexically_normal().parent_path();
   if (archive.empty()) {
-    table.runs_path = fs::path(study.results).lexically_relative(here).string();
+    settings.runs_path = fs::path(study.results).lexically_relative(here).string();
   } else {
-    table.runs_note = fmt::format(
+    settings.runs_note = fmt::format(
         "This page was made from the archive {}: runs have no links to their folders. `hpcbench export --extract` unpacks "
         "them, and a report made there has links.",
         fs::path(archive).filename().string());
   }
   ProcessToolRunner tools;
-  if (find_gnuplot(tools, table.plots_note)) {
-    table.plots = draw_all(tools, table);
-    if (table.plots.empty()) table.plots_note = "There is nothing to plot yet.";
+  if (find_gnuplot(tools, settings.plots_note)) {
+    settings.plots = draw_all(tools, table);
+    if (settings.plots.empty()) settings.plots_note = "There is nothing to plot yet.";
   } else {
-    say("no plots in the page: " + table.plots_note);
+    say("no plots in the page: " + settings.plots_note);
   }
 }
 
@@ -161,13 +162,17 @@ int print_report(PrintOptions options) {
   options.view.whole_lists = options.format == "json";
   Study study = load_study(options.study);
   Table table = view_study(study, options.study, options.view);
-  if (table.show_methods || options.format == "json" || options.format == "html") name_sources(table, study);
-  table.latex = options.latex;
-  if (options.file.empty()) table.terminal_columns = stdout_size().columns;
-  if (options.format == "html") complete_page(table, study, options.file, options.archive);
+  if (options.view.methods || options.format == "json" || options.format == "html") name_sources(table, study);
+  PrintSettings settings;
+  settings.columns_asked = !options.view.columns.empty();
+  settings.methods = options.view.methods;
+  settings.provenance = options.view.provenance;
+  settings.latex = options.latex;
+  if (options.file.empty()) settings.terminal_columns = stdout_size().columns;
+  if (options.format == "html") complete_page(settings, table, study, options.file, options.archive);
   for (const ReportFormat& known : report_formats()) {
     if (known.name != options.format) continue;
-    const std::string text = known.print(table);
+    const std::string text = known.print(table, settings);
     if (options.file.empty()) {
       print_data(text);
     } else {

@@ -122,8 +122,6 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   }
   report.orphans = options.orphans;
   report.no_continued = options.no_continued;
-  report.methods = options.methods;
-  report.provenance = options.provenance;
   report.whole_lists = options.whole_lists;
   take_in_imports(study);
   IndexView index = open_for_reading(study);
@@ -133,10 +131,10 @@ Table view_study(Study& study, const StudyOptions& study_options, const ViewOpti
   std::vector<std::string> not_begun = not_begun_lines(study, counting_states(std::exchange(index.states, {})));
   std::vector<AttemptRecord> records = index.store.counting_attempts(study.experiment.name, true);
   const bool any_on_record = !records.empty();
+  study.experiment.has_gpus = study.experiment.has_gpus || used_gpus(records);
   Table table = build_table(study.experiment, study.plan, std::move(records), report);
   refuse_empty_table(table, study, any_on_record);
   table.notes.insert(table.notes.end(), not_begun.begin(), not_begun.end());
-  table.columns_asked = !options.columns.empty();
   return table;
 }
 

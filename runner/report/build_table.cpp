@@ -263,14 +263,6 @@ void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& a
   }
 }
 
-/// Whether the run recorded GPUs: its trainer, its imported files, or samples of them.
-bool used_gpus(const AttemptRecord& record) {
-  const auto device = record.facts.find("device");
-  return record.facts.contains("gpu_model") || record.facts.contains("claimed_gpus") ||
-         (device != record.facts.end() && (device->second == "cuda" || device->second == "gpu")) ||
-         record.metrics.find("gpu_utilization_percent") != record.metrics.end();
-}
-
 /// The values of its runs, most of what a row holds, leave the sample; nobody asks it for them after that.
 void move_into_rows(Table& table, const Experiment& experiment, std::vector<Sample>& samples,
                     const std::vector<const Sample*>& shown) {
@@ -310,7 +302,7 @@ void require_names(const Experiment& experiment, const Plan& plan, const std::ve
 }
 
 /// What the file and the options say of the whole table.
-Table table_without_rows(const Experiment& experiment, const MetricChoice& metric, const ReportOptions& options) {
+Table table_without_rows(const Experiment& experiment, const MetricChoice& metric) {
   const ReportSettings& settings = experiment.report;
   Table table;
   table.experiment = experiment.name;
@@ -331,8 +323,6 @@ Table table_without_rows(const Experiment& experiment, const MetricChoice& metri
   table.speedup_style = settings.speedup_style;
   table.peak_tflops = settings.peak_tflops;
   table.target_loss = settings.target_loss;
-  table.show_methods = options.methods;
-  table.show_provenance = options.provenance;
   table.shown_columns = settings.columns;
   table.group_by = settings.group_by;
   return table;
@@ -346,6 +336,15 @@ void check_only(const Plan& plan, const ReportOptions& options) {
 }
 
 }  // namespace
+
+bool used_gpus(const std::vector<AttemptRecord>& records) {
+  return std::any_of(records.begin(), records.end(), [](const AttemptRecord& record) {
+    const auto device = record.facts.find("device");
+    return record.facts.contains("gpu_model") || record.facts.contains("claimed_gpus") ||
+           (device != record.facts.end() && (device->second == "cuda" || device->second == "gpu")) ||
+           record.metrics.find("gpu_utilization_percent") != record.metrics.end();
+  });
+}
 
 void check_report(const Experiment& experiment, const Plan& plan) {
   require_names(experiment, plan, {});
@@ -361,8 +360,8 @@ void check_report(const Experiment& experiment, const Plan& plan) {
   if (!some) refuse_empty_report();
 }
 
-static Table table_of(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
-                      const ReportOptions& options) {
+Table build_table(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
+                  const ReportOptions& options) {
   const ReportSettings& settings = experiment.report;
   check_only(plan, options);
   take_values_at(records, experiment);
@@ -375,7 +374,7 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
   if (inner) require_value_at(attempts, *inner, options.metric.value_or(experiment.report_metric()));
   MetricChoice metric = choose_metric(experiment, attempts, options);
   metric.is_of_part = metric.is_of_part || inner;
-  Table table = table_without_rows(experiment, metric, options);
+  Table table = table_without_rows(experiment, metric);
   table.inner = inner;
   const bool has_fixed_repeats = experiment.runs_anything() && !experiment.repeat_rule && !options.all_repeats;
   if (has_fixed_repeats) table.planned_repeats = plan.repeats;
@@ -420,16 +419,6 @@ static Table table_of(const Experiment& experiment, const Plan& plan, std::vecto
   sort_rows_by(table, settings.sort);
   if (table.inner) append_inner_rows(table, std::move(inner_rows));
   return table;
-}
-
-Table build_table(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records,
-                  const ReportOptions& options) {
-  if (!experiment.has_gpus && std::any_of(records.begin(), records.end(), used_gpus)) {
-    Experiment with_gpus = experiment;
-    with_gpus.has_gpus = true;
-    return table_of(with_gpus, plan, std::move(records), options);
-  }
-  return table_of(experiment, plan, std::move(records), options);
 }
 
 }  // namespace hpcbench

@@ -146,13 +146,13 @@ std::vector<std::string> caption(const Table& table) {
   return lines;
 }
 
-std::vector<Section> sections(const Table& table) {
+std::vector<Section> sections(const Table& table, const PrintSettings& settings) {
   std::vector<Section> result;
   if (!table.fits.empty()) {
     result.push_back({"Fits", {}});
     for (const Fit& fit : table.fits) result.back().lines.push_back(fit_line(table, fit));
   }
-  if (table.show_methods) {
+  if (settings.methods) {
     result.push_back({"Methods", {table.methods.empty() ? "-" : table.methods}});
     if (!table.rules.empty()) result.push_back({"The twelve rules of Hoefler and Belli (2015)", {}});
     for (const ReportingRule& rule : table.rules) {
@@ -160,7 +160,7 @@ std::vector<Section> sections(const Table& table) {
           fmt::format("{}. {}: {}. {}", rule.number, verdict_text(rule.verdict), rule.rule, rule.reason));
     }
   }
-  if (table.show_provenance) {
+  if (settings.provenance) {
     result.push_back({"Provenance", {}});
     for (const ProvenanceRow& row : table.provenance) result.back().lines.push_back(row.name + ": " + join(row.values, ", "));
     if (result.back().lines.empty()) result.back().lines.emplace_back("-");

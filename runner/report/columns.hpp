@@ -116,7 +116,7 @@ struct Section {
   std::string title;
   std::vector<std::string> lines;
 };
-std::vector<Section> sections(const Table& table);
+std::vector<Section> sections(const Table& table, const PrintSettings& settings);
 
 /// How to get from a row to its files, with the first row as the example; empty without rows.
 std::string tracing_hint(const Table& table);

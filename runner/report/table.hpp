@@ -22,13 +22,11 @@ struct ChangedFile {
 };
 
 struct ReportOptions {
-  std::optional<std::string> metric;         // --metric
-  std::vector<Selection> only;               // a row matches all of them
-  bool orphans = false;                      // also configurations on record that the file no longer asks for
-  bool methods = false;                      // text formats print the methods paragraph and the rules
-  bool provenance = false;                   // text formats print the provenance
-  std::vector<std::string> metric_columns;   // names of metrics whose medians the rows shall have in `Row::metrics`
-  std::vector<AttemptKey> tried_again = {};  // attempts that did not succeed and were followed by another
+  std::optional<std::string> metric;             // --metric
+  std::vector<Selection> only;                   // a row matches all of them
+  bool orphans = false;                          // also configurations on record that the file no longer asks for
+  std::vector<std::string> metric_columns = {};  // names of metrics whose medians the rows shall have in `Row::metrics`
+  std::vector<AttemptKey> tried_again = {};      // attempts that did not succeed and were followed by another
   std::vector<ChangedFile> changed_files = {};
   std::vector<AttemptRecord> set_aside = {};  // attempts that were set aside, sorted by key
   bool no_continued = false;                  // leaves out rows with a run of several segments
@@ -246,21 +244,29 @@ struct Table {
   std::string methods;                    // a paragraph: what was done, as the runs say; printed with --methods
   std::vector<ReportingRule> rules;       // twelve; printed with --methods
   std::vector<ProvenanceRow> provenance;  // sorted by name; printed with --provenance
-  bool show_methods = false;              // json has all of them always
-  bool show_provenance = false;
-  std::string speedup_style;       // `x`: 2.72x; else 2.72
+  std::string speedup_style;              // `x`: 2.72x; else 2.72
+};
+
+/// What one call of a format shows of a table, and how.
+struct PrintSettings {
+  bool columns_asked = false;  // Table::shown_columns were named for this one report: csv has them, too
+  bool methods = false;        // json has these always
+  bool provenance = false;
+  int terminal_columns = 0;  // of text: usual columns that do not fit are left out and named; 0: all
+  LatexStyle latex;
+  // Of HTML:
+  std::string page_template;       // templates/report.html.mustache
   std::string runs_path;           // from the report's folder to results/EXPERIMENT, for links; empty: no links
   std::string runs_note;           // why there are none
-  std::vector<PlotPicture> plots;  // made by who asks for the report; HTML shows them
+  std::vector<PlotPicture> plots;  // drawn by the caller
   std::string plots_note;          // why there are none
-  std::string page_template;       // templates/report.html.mustache; only HTML needs it
-  LatexStyle latex;
-  int terminal_columns = 0;    // of text: usual columns that do not fit are left out and named; 0: all
-  bool columns_asked = false;  // shown_columns were named for this one report: csv has them, too
 };
 
 /// What build_table would refuse of this plan before anything has run: a million configurations are checked without a row each.
 void check_report(const Experiment& experiment, const Plan& plan);
+
+/// Whether a run recorded GPUs: its trainer, its imported files, or samples of them. Experiment::has_gpus must be true then.
+bool used_gpus(const std::vector<AttemptRecord>& records);
 
 /// `records`: the counting attempts of the experiment, in any order. Rows: the plan's configurations in its order (then
 /// report.sort), those without any record too; speedups are of the whole plan, whatever of it is shown. InputError for a
@@ -279,7 +285,7 @@ struct ReportFormat {
   std::string name;
   std::string ending;  // of files in this format: `.md`
   std::string description;
-  std::string (*print)(const Table& table);
+  std::string (*print)(const Table& table, const PrintSettings& settings);
 };
 const std::vector<ReportFormat>& report_formats();
 

@@ -21,8 +21,8 @@ void empty_absent_cells(Grid& grid) {
 
 /// All axes and columns, of the rows of an inner axis where there are such; with --columns those, and the warnings if they are
 /// not among them.
-Grid csv_grid(const Table& table) {
-  if (!table.columns_asked) {
+Grid csv_grid(const Table& table, const PrintSettings& settings) {
+  if (!settings.columns_asked) {
     std::vector<std::string> entries = table.axes;
     if (!table.inner_rows.empty()) entries.push_back(table.inner->name);
     entries.insert(entries.end(), table.derived.begin(), table.derived.end());
@@ -44,8 +44,8 @@ Grid csv_grid(const Table& table) {
 
 }  // namespace
 
-std::string print_csv(const Table& table) {
-  Grid grid = csv_grid(table);
+std::string print_csv(const Table& table, const PrintSettings& settings) {
+  Grid grid = csv_grid(table, settings);
   empty_absent_cells(grid);
   std::string out;
   out += csv_line(grid.header());

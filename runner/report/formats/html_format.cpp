@@ -86,12 +86,12 @@ std::string value_of_run(const Table& table, double value) {
   return table.unit == "s" ? time_of_run(table, value) : fmt::format("{:.6g}", value);
 }
 
-std::string html_run(const Table& table, const Row& row, const RunValue& run, bool set_aside) {
+std::string html_run(const Table& table, const Row& row, const RunValue& run, bool set_aside, const std::string& runs_path) {
   const std::string name = fmt::format("{}/{}/a{}", row.config_id, to_string(run.run), run.attempt);
   std::string out = "<tr><td>" + escape_html(row_label(table.columns, row)) + "</td><td>";
-  out += table.runs_path.empty()
+  out += runs_path.empty()
              ? escape_html(name)
-             : fmt::format("<a href=\"{}\">{}</a>", escape_url("./" + table.runs_path + "/" + name + "/"), escape_html(name));
+             : fmt::format("<a href=\"{}\">{}</a>", escape_url("./" + runs_path + "/" + name + "/"), escape_html(name));
   if (!run.source.empty()) out += "<br><span class=\"source\">" + escape_html(run.source) + "</span>";
   out += "</td>" +
          (set_aside ? fmt::format("<td class=\"bad\">set aside ({})</td>", to_string(run.outcome)) : html_outcome(run.outcome));
@@ -101,14 +101,14 @@ std::string html_run(const Table& table, const Row& row, const RunValue& run, bo
   return out + html_cell(run.reason.empty() ? kAbsentCell : run.reason, std::nullopt, false) + "</tr>\n";
 }
 
-std::string html_runs(const Table& table) {
+std::string html_runs(const Table& table, const PrintSettings& settings) {
   std::string body;
   for (const Row& row : table.rows) {
-    for (const RunValue& run : row.runs) body += html_run(table, row, run, false);
-    for (const RunValue& run : row.set_aside) body += html_run(table, row, run, true);
+    for (const RunValue& run : row.runs) body += html_run(table, row, run, false, settings.runs_path);
+    for (const RunValue& run : row.set_aside) body += html_run(table, row, run, true, settings.runs_path);
   }
   const std::string unit = table.unit == "s" ? table.time_unit : table.unit;
-  const std::string note = table.runs_note.empty() ? "" : "<p>" + escape_html(table.runs_note) + "</p>\n";
+  const std::string note = settings.runs_note.empty() ? "" : "<p>" + escape_html(settings.runs_note) + "</p>\n";
   return note + html_table("every run",
                            {{"configuration", false},
                             {"run", false},
@@ -231,20 +231,20 @@ std::string html_answer(const Table& table) {
          escape_html(names) + ".</p>\n";
 }
 
-std::string html_plots(const Table& table) {
+std::string html_plots(const PrintSettings& settings) {
   constexpr double kWide = 800;  // beside another its words would be too small
   std::string out;
-  for (const PlotPicture& plot : table.plots) {
+  for (const PlotPicture& plot : settings.plots) {
     const InlinePicture picture = inline_svg(plot);
     out += fmt::format("<figure id=\"plot-{}\"{}>{}</figure>\n", escape_html(plot.name),
                        picture.width > kWide ? " class=\"wide\"" : "", picture.svg);
   }
-  return out.empty() ? "<p>" + escape_html(table.plots_note.empty() ? "None." : table.plots_note) + "</p>\n" : out;
+  return out.empty() ? "<p>" + escape_html(settings.plots_note.empty() ? "None." : settings.plots_note) + "</p>\n" : out;
 }
 
-std::string html_sections(const Table& table) {
+std::string html_sections(const Table& table, const PrintSettings& settings) {
   std::string out;
-  for (const Section& section : sections(table)) {
+  for (const Section& section : sections(table, settings)) {
     out += "<details><summary>" + escape_html(section.title) + "</summary>\n" + html_list(section.lines) + "</details>\n";
   }
   return out;
@@ -260,9 +260,9 @@ std::string html_caption(const Table& table) {
 
 }  // namespace
 
-std::string print_html(const Table& table) {
-  if (table.page_template.empty()) throw InputError("error: a page in HTML needs its template, report.html.mustache");
-  kainjow::mustache::mustache page(table.page_template);
+std::string print_html(const Table& table, const PrintSettings& settings) {
+  if (settings.page_template.empty()) throw InputError("error: a page in HTML needs its template, report.html.mustache");
+  kainjow::mustache::mustache page(settings.page_template);
   if (!page.is_valid()) throw InputError("error: report.html.mustache: " + page.error_message());
   kainjow::mustache::data data;
   data.set("title", escape_html(table_title(table)));
@@ -272,10 +272,10 @@ std::string print_html(const Table& table) {
   data.set("tables", html_grids(table));
   data.set("warnings", html_warnings(table));
   data.set("notes", html_list(table.notes));
-  data.set("plots", html_plots(table));
-  data.set("sections", html_sections(table));
+  data.set("plots", html_plots(settings));
+  data.set("sections", html_sections(table, settings));
   data.set("environment", html_environment(table));
-  data.set("runs", html_runs(table));
+  data.set("runs", html_runs(table, settings));
   data.set("hint", escape_html(tracing_hint(table)));
   page.set_custom_escape([](const std::string& text) { return text; });  // each value is HTML already
   return page.render(data);

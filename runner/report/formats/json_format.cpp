@@ -154,7 +154,7 @@ void write_outcomes(JsonWriter& json, const Row& row) {
 
 void write_phases(JsonWriter& json, const Row& row) { json.member("phases", row.times.phases); }
 
-std::string print_json(const Table& table) {
+std::string print_json(const Table& table, const PrintSettings&) {
   JsonWriter json;
   const auto value = [&](const auto& element) { json.value(element); };
   json.begin_object(JsonLayout::lines).member("schema", 1).member("experiment", table.experiment);

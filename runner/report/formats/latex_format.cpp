@@ -36,9 +36,7 @@ std::string caption_text(const Table& table, const Grid& grid, const std::string
   return text + fmt::format("; brackets: intervals of at least {:.1f} % coverage", std::floor(1000 * coverage) / 10);
 }
 
-std::string latex_grid(const Table& table, const Grid& grid, const std::string& title, const std::string& label) {
-  LatexStyle style = table.latex;
-  style.label = label;
+std::string latex_grid(const Table& table, const Grid& grid, const std::string& title, const LatexStyle& style) {
   std::string alignment;
   for (const GridColumn& column : grid.columns) alignment += column.is_number ? 'r' : 'l';
   std::vector<std::vector<std::string>> rows;
@@ -47,15 +45,15 @@ std::string latex_grid(const Table& table, const Grid& grid, const std::string& 
 }
 
 /// All tables; of several the labels are numbered, for a label stands for one.
-std::string latex_grids(const Table& table, const std::string& usual_title) {
+std::string latex_grids(const Table& table, const std::string& usual_title, LatexStyle style) {
   std::string title = usual_title;
-  if (!table.latex.caption.empty()) title = table.latex.caption + (table.simulated_nodes ? " (simulated nodes)" : "");
+  if (!style.caption.empty()) title = style.caption + (table.simulated_nodes ? " (simulated nodes)" : "");
   const std::vector<Grid> grids = make_grids(table, paper_columns(table));
+  const std::string label = style.label;
   std::string out;
   for (std::size_t i = 0; i < grids.size(); ++i) {
-    const bool numbered = grids.size() > 1 && !table.latex.label.empty();
-    const std::string label = numbered ? table.latex.label + "-" + std::to_string(i + 1) : table.latex.label;
-    out += latex_grid(table, grids[i], title, label);
+    if (grids.size() > 1 && !label.empty()) style.label = label + "-" + std::to_string(i + 1);
+    out += latex_grid(table, grids[i], title, style);
   }
   return out;
 }
@@ -89,11 +87,11 @@ bool is_latex_label(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_harmless);
 }
 
-std::string print_latex(const Table& table) {
+std::string print_latex(const Table& table, const PrintSettings& settings) {
   const std::vector<std::string> lines = caption(table);
-  std::string out = latex_packages(table.latex);
-  if (table.latex.table_only) return out + warnings_comment(table) + latex_grids(table, lines.front());
-  out += latex_grids(table, lines.front());
+  std::string out = latex_packages(settings.latex);
+  if (settings.latex.table_only) return out + warnings_comment(table) + latex_grids(table, lines.front(), settings.latex);
+  out += latex_grids(table, lines.front(), settings.latex);
   for (std::size_t i = 1; i < lines.size(); ++i) out += escape_latex(lines[i]) + "\n";
   out += "\n";
   std::vector<std::string> warnings;
@@ -108,7 +106,7 @@ std::string print_latex(const Table& table) {
     return result;
   };
   append_latex_list(out, "Notes", escaped(table.notes));
-  for (const Section& section : sections(table)) append_latex_list(out, section.title, escaped(section.lines));
+  for (const Section& section : sections(table, settings)) append_latex_list(out, section.title, escaped(section.lines));
   return out;
 }
 

@@ -24,7 +24,7 @@ void append_markdown_grid(std::string& out, const Grid& grid) {
 
 }  // namespace
 
-std::string print_markdown(const Table& table) {
+std::string print_markdown(const Table& table, const PrintSettings& settings) {
   std::string out;
   const std::vector<std::string> lines = caption(table);
   out += "### " + escape_markdown(lines.front()) + "\n\n";
@@ -40,7 +40,7 @@ std::string print_markdown(const Table& table) {
   if (!table.notes.empty()) out += "**Notes**\n\n";
   for (const std::string& note : table.notes) out += "- " + escape_markdown(note) + "\n";
   if (!table.notes.empty()) out += "\n";
-  for (const Section& section : sections(table)) {
+  for (const Section& section : sections(table, settings)) {
     out += "**" + section.title + "**\n\n";
     for (const std::string& line : section.lines) out += "- " + escape_markdown(line) + "\n";
     out += "\n";

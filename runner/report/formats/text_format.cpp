@@ -100,13 +100,13 @@ std::string fit(Grid& grid, int terminal_columns) {
 
 }  // namespace
 
-std::string print_text(const Table& table) {
+std::string print_text(const Table& table, const PrintSettings& settings) {
   std::string out;
   for (const std::string& line : caption(table)) out += visible_text(line) + "\n";
   out += "\n";
-  const bool may_leave_out = table.terminal_columns > 0 && table.shown_columns.empty();
+  const bool may_leave_out = settings.terminal_columns > 0 && table.shown_columns.empty();
   for (Grid& grid : make_grids(table)) {
-    const std::string left_out = may_leave_out ? fit(grid, table.terminal_columns) : "";
+    const std::string left_out = may_leave_out ? fit(grid, settings.terminal_columns) : "";
     append_grid(out, grid);
     if (!left_out.empty()) out += left_out + "\n";
   }
@@ -119,7 +119,7 @@ std::string print_text(const Table& table) {
   if (!table.notes.empty()) out += "Notes\n";
   for (const std::string& note : table.notes) out += "  " + visible_text(note) + "\n";
   if (!table.notes.empty()) out += "\n";
-  for (const Section& section : sections(table)) {
+  for (const Section& section : sections(table, settings)) {
     out += section.title + "\n";
     for (const std::string& line : section.lines) out += "  " + visible_text(line) + "\n";
     out += "\n";

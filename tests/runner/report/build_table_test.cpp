@@ -148,9 +148,9 @@ TEST_CASE("units: of the record, of the file, of the name") {
     record.units["elapsed"] = "s";
   }
   study.experiment.work.metrics.push_back({"tokens", "*.log", "x", "tokens", std::nullopt});
-  const auto unit = [&](const std::string& name) { return study.table({name, {}, false, false, false, {}}).unit; };
+  const auto unit = [&](const std::string& name) { return study.table({name, {}, false}).unit; };
   CHECK(unit("elapsed") == "s");
-  CHECK(study.table({"elapsed", {}, false, false, false, {}}).has_speedup);
+  CHECK(study.table({"elapsed", {}, false}).has_speedup);
   CHECK(unit("tokens") == "tokens");
   CHECK(unit("rate_per_s").empty());
   CHECK(unit("train_s") == "s");
@@ -206,8 +206,8 @@ TEST_CASE("the baseline of a point equals it on every axis but strategy, nodes a
     CHECK(contains(error_of(study), "no configuration matches `baseline`"));
   }
   SUBCASE("what is not shown still serves as a baseline") {
-    const Table only = study.table(
-        {std::nullopt, {Selection{{{"strategy", {Value::from_plain("ddp")}}}, std::nullopt}}, false, false, false, {}});
+    const Table only =
+        study.table({std::nullopt, {Selection{{{"strategy", {Value::from_plain("ddp")}}}, std::nullopt}}, false});
     REQUIRE(only.rows.size() == 3);
     CHECK(only.rows[1].speedup->value == doctest::Approx(4));
   }
@@ -254,7 +254,7 @@ TEST_CASE("configurations that the file no longer asks for come on request, last
   orphan.gpus = 4;
   study.records.push_back(orphan);
   CHECK(study.table().rows.size() == 2);
-  const Table table = study.table({std::nullopt, {}, true, false, false, {}});
+  const Table table = study.table({std::nullopt, {}, true});
   REQUIRE(table.rows.size() == 3);
   CHECK(table.rows[2].gpus == 4);
   CHECK(table.rows[2].counts.n == 1);

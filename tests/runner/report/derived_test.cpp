@@ -78,6 +78,6 @@ TEST_CASE("computed values stand in the JSON and CSV, and separate no lines of a
   const Table table = build_table(study.experiment, study.plan, study.records, {});
   CHECK(table.columns == std::vector<std::string>{"gpus_per_node", "tp"});
   CHECK(table.rows.front().derived.front().second.text() == "1");
-  CHECK(print_json(table).find("\"derived\":{\"dp\":1,\"half\":0.5}") != std::string::npos);
-  CHECK(print_csv(table).find("gpus_per_node,tp,nodes,dp,half,gpus,") == 0);
+  CHECK(print_json(table, {}).find("\"derived\":{\"dp\":1,\"half\":0.5}") != std::string::npos);
+  CHECK(print_csv(table, {}).find("gpus_per_node,tp,nodes,dp,half,gpus,") == 0);
 }

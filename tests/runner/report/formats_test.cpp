@@ -307,9 +307,9 @@ TEST_CASE("sorted by a column, what is absent last in either direction") {
 TEST_CASE("csv has the columns that were asked for, and the warnings") {
   MadeStudy study = troubled_study();
   study.experiment.report.columns = {"note=a, note", "speedup"};
-  Table table = study.table();
-  table.columns_asked = true;
-  const std::string text = print_as(table, "csv");
+  PrintSettings settings;
+  settings.columns_asked = true;
+  const std::string text = print_as(study.table(), "csv", settings);
   CHECK(text.substr(0, text.find('\n')) == "\"a, note\",speedup,warnings");
   CHECK(text.find("never ran,,\n") != std::string::npos);
 }
@@ -322,15 +322,15 @@ TEST_CASE("every text format says warnings, fits, methods and provenance") {
   table.provenance = {{"torch", {"2.8.0", "2.9.0"}}};
   for (const std::string format : {"text", "markdown", "latex", "html"}) {
     CAPTURE(format);
-    table.show_methods = table.show_provenance = false;
     const std::string plain = print_as(table, format);
     for (const std::string part :
          {"few-repeats", "failures", "confounded", "serial fraction 0.125", "8 gpus extrapolated 4.20"}) {
       CHECK(plain.find(part) != std::string::npos);
     }
     CHECK(plain.find("What was done.") == std::string::npos);
-    table.show_methods = table.show_provenance = true;
-    const std::string all = print_as(table, format);
+    PrintSettings settings;
+    settings.methods = settings.provenance = true;
+    const std::string all = print_as(table, format, settings);
     for (const std::string part : {"What was done.", "not met: Say n. n is 1", "torch: 2.8.0, 2.9.0"}) {
       CHECK(all.find(part) != std::string::npos);
     }
@@ -347,9 +347,10 @@ TEST_CASE("names of users stay text in HTML, LaTeX and links") {
   study.experiment.description = "\\input{/etc/passwd} % $x$ & [b] \"q\" {{title}}";
   study.records[6].state = State::failed;
   study.records[6].reason = "</td><img src=x onerror=\"alert(1)\">\x1b[31m";
-  Table table = study.table();
-  table.runs_path = "../a b/\"javascript:alert(1)\"";
-  const std::string html = print_as(table, "html");
+  const Table table = study.table();
+  PrintSettings settings;
+  settings.runs_path = "../a b/\"javascript:alert(1)\"";
+  const std::string html = print_as(table, "html", settings);
   CHECK(html.find("<script>alert") == std::string::npos);
   CHECK(html.find("<img") == std::string::npos);
   CHECK(html.find("&lt;/td&gt;&lt;img src=x onerror=&quot;alert(1)&quot;&gt;\\x1b[31m") != std::string::npos);
@@ -366,7 +367,7 @@ TEST_CASE("names of users stay text in HTML, LaTeX and links") {
 }
 
 TEST_CASE("HTML needs its template, and says so") {
-  CHECK_THROWS_WITH_AS(print_html(clean_study().table()), doctest::Contains("report.html.mustache"), InputError);
+  CHECK_THROWS_WITH_AS(print_html(clean_study().table(), {}), doctest::Contains("report.html.mustache"), InputError);
 }
 
 TEST_CASE("an axis that has the name of a column stands beside it") {

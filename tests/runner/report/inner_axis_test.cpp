@@ -180,15 +180,15 @@ TEST_CASE("inner axis: each format prints it") {
   REQUIRE(grids.size() == 2);
   CHECK(grids[1].heading == "t_s by size");
   CHECK(grids[1].header() == Lines{"kind", "size", "n", "median (s)", "interval", "speedup", "speedup interval"});
-  CHECK(print_text(table).find("Each value is that at size = 8; a table by size follows") != std::string::npos);
-  CHECK(print_markdown(table).find("#### t_s by size\n\n| kind | size | n |") != std::string::npos);
-  CHECK(print_latex(table).find("(t_s by size)") == std::string::npos);  // escaped
-  CHECK(print_latex(table).find("(t\\_s by size)") != std::string::npos);
-  const std::string csv = print_csv(table);
+  CHECK(print_text(table, {}).find("Each value is that at size = 8; a table by size follows") != std::string::npos);
+  CHECK(print_markdown(table, {}).find("#### t_s by size\n\n| kind | size | n |") != std::string::npos);
+  CHECK(print_latex(table, {}).find("(t_s by size)") == std::string::npos);  // escaped
+  CHECK(print_latex(table, {}).find("(t\\_s by size)") != std::string::npos);
+  const std::string csv = print_csv(table, {});
   CHECK(csv.starts_with("kind,nodes,size,n,median,"));
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 7);
-  CHECK(print_json(table).find(R"("inner": {"name":"size","at":8})") != std::string::npos);
-  CHECK(print_json(table).find(R"("size":64},"n":6,"median":864,)") != std::string::npos);
+  CHECK(print_json(table, {}).find(R"("inner": {"name":"size","at":8})") != std::string::npos);
+  CHECK(print_json(table, {}).find(R"("size":64},"n":6,"median":864,)") != std::string::npos);
   CHECK(print_as(table, "html").find("<details><summary>t_s by size") == std::string::npos);
   CHECK(print_as(table, "html").find("<p>t_s at size = 8: of the rows shown, kind=fast has the largest speedup") !=
         std::string::npos);

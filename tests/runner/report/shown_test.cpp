@@ -57,10 +57,11 @@ TEST_CASE("latex: the table alone, with a caption and a label of one's own") {
   MadeStudy study = clean_study();
   study.records.pop_back();
   Table table = study.table();
-  table.latex.table_only = true;
-  table.latex.caption = "Speedups of 50% & more";
-  table.latex.label = "tab:speed_up";
-  const std::string text = print_as(table, "latex");
+  PrintSettings settings;
+  settings.latex.table_only = true;
+  settings.latex.caption = "Speedups of 50% & more";
+  settings.latex.label = "tab:speed_up";
+  const std::string text = print_as(table, "latex", settings);
   CHECK(holds(text, "\\caption{Speedups of 50\\% \\& more; brackets: intervals of at least "));
   CHECK(holds(text, " \\% coverage}\\label{tab:speed_up}\n"));
   CHECK_FALSE(holds(text, "digits"));
@@ -69,13 +70,13 @@ TEST_CASE("latex: the table alone, with a caption and a label of one's own") {
   CHECK(holds(text, "% Warnings that are not printed here: adaptive, few-repeats."));
   CHECK(text.ends_with("\\end{table}\n\n"));
   table.group_by = {"strategy"};
-  const std::string split = print_as(table, "latex");
+  const std::string split = print_as(table, "latex", settings);
   CHECK(holds(split, "(strategy=baseline); brackets: intervals of at least "));
   CHECK(holds(split, "(strategy=ddp); brackets: intervals of at least "));
   CHECK(holds(split, " \\% coverage}\\label{tab:speed_up-1}\n"));
   CHECK(holds(split, " \\% coverage}\\label{tab:speed_up-2}\n"));
   table.simulated_nodes = true;
-  CHECK(holds(print_as(table, "latex"), "more (simulated nodes)"));  // whatever the caption says
+  CHECK(holds(print_as(table, "latex", settings), "more (simulated nodes)"));  // whatever the caption says
 }
 
 TEST_CASE("latex: what TeX takes as a label") {

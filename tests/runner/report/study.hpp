@@ -115,10 +115,11 @@ inline void set_metric(MadeStudy& study, std::size_t first, const std::string& n
 
 inline const std::string kDdpId = "000000000000000b";
 
-inline std::string print_as(Table table, const std::string& format) {
-  if (format == "html") table.page_template = read_file(std::string(HPCBENCH_SOURCE_DIR) + "/templates/report.html.mustache");
+inline std::string print_as(const Table& table, const std::string& format, PrintSettings settings = {}) {
+  if (format == "html")
+    settings.page_template = read_file(std::string(HPCBENCH_SOURCE_DIR) + "/templates/report.html.mustache");
   for (const ReportFormat& known : report_formats()) {
-    if (known.name == format) return known.print(table);
+    if (known.name == format) return known.print(table, settings);
   }
   FAIL("no such format: " << format);
   return "";
