@@ -1,6 +1,6 @@
 # How tests become tests of CTest: check(), one call each; tests/CMakeLists.txt lists them.
 #
-# Labels: unit, e2e, slurm, huggingface, cuda, sanitizer, fuzz, lint, bench, and `long` for what only the long form runs. `thorough` beside
+# Labels: unit, e2e, project, slurm, huggingface, cuda, sanitizer, fuzz, lint, bench, and `long` for what only the long form runs. `thorough` beside
 # one of these: what the quick form leaves out, as it says little of the machine that it runs on.
 # COST is about how many seconds a check takes on two cores, empty for few: CTest begins the longest first, and uses what it has
 # measured since. A check that computes takes cores (resource groups, of which scripts/test.sh gives out as many as there are); one that

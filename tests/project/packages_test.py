@@ -11,7 +11,7 @@ import sys
 import unittest
 import zipfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from harness import HPCBENCH, PATIENCE_S, PROGRAMS, ROOT, StudyTest  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "scripts"))

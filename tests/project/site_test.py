@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import browser  # noqa: E402
 from harness import PATIENCE_S, ROOT, StudyTest, python_of  # noqa: E402
 
@@ -15,7 +15,7 @@ def python_with_mkdocs():
     """This Python, or that of an environment which is made once; skips the test where it cannot be had."""
     if all(importlib.util.find_spec(name) for name in ("mkdocs", "material")):
         return sys.executable
-    return python_of(ROOT / "tests/venv.sh", ROOT / "build/venv-site", ROOT / "tests/e2e/requirements-site.txt")
+    return python_of(ROOT / "tests/venv.sh", ROOT / "build/venv-site", ROOT / "tests/project/requirements-site.txt")
 
 
 class Site(StudyTest):
