@@ -2,6 +2,7 @@
 #include <rapidcheck.h>
 
 #include "doctor/doctor_probe_facts.hpp"
+#include "fakes/checks.hpp"
 
 namespace hpcbench {
 
@@ -25,8 +26,6 @@ std::string told(const ProbeShape& shape, const ProbeEnd& end) {
   return findings_text(findings);
 }
 
-bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("what a node says is read, and what it does not say is absent") {
@@ -45,27 +44,27 @@ TEST_CASE("what a node says is read, and what it does not say is absent") {
 
 TEST_CASE("a node that has what was asked for is well") {
   const std::string text = told({1, 2, 4}, good_end());
-  CHECK(!has(text, "problem"));
-  CHECK(!has(text, "warning"));
-  CHECK(has(text, "the clock of node n1 is 0 ms ahead of this one's (± 250 ms)"));
+  CHECK(!contains(text, "problem"));
+  CHECK(!contains(text, "warning"));
+  CHECK(contains(text, "the clock of node n1 is 0 ms ahead of this one's (± 250 ms)"));
 }
 
 TEST_CASE("a clock is wrong only where the uncertainty does not explain it") {
   ProbeEnd end = good_end();
   end.said[0].facts.unix_s = 98;
-  CHECK(has(told({1, 2, 4}, end), "warning  the clock of node n1 is 2250 ms behind"));
+  CHECK(contains(told({1, 2, 4}, end), "warning  the clock of node n1 is 2250 ms behind"));
   end.said[0].asked_unix_s = 97;
-  CHECK(!has(told({1, 2, 4}, end), "warning"));
+  CHECK(!contains(told({1, 2, 4}, end), "warning"));
 }
 
 TEST_CASE("what a node lacks is a problem") {
   ProbeEnd end = good_end();
-  CHECK(has(told({1, 4, 4}, end), "problem  node n1 shows 2 of 4 GPUs"));
-  CHECK(!has(told({1, std::nullopt, 4}, end), "problem"));
-  CHECK(has(told({1, 2, 8}, end), "warning  node n1 lets the job use 4 of 8 cores"));
-  CHECK(has(told({2, 2, 4}, end), "1 of 2 nodes said nothing"));
+  CHECK(contains(told({1, 4, 4}, end), "problem  node n1 shows 2 of 4 GPUs"));
+  CHECK(!contains(told({1, std::nullopt, 4}, end), "problem"));
+  CHECK(contains(told({1, 2, 8}, end), "warning  node n1 lets the job use 4 of 8 cores"));
+  CHECK(contains(told({2, 2, 4}, end), "1 of 2 nodes said nothing"));
   end.said[0].facts.gpus.reset();
-  CHECK(has(told({1, 2, 4}, end), "warning  node n1 has no nvidia-smi"));
+  CHECK(contains(told({1, 2, 4}, end), "warning  node n1 has no nvidia-smi"));
 }
 
 TEST_CASE("a job that did not come so far says where it stopped") {
@@ -73,18 +72,18 @@ TEST_CASE("a job that did not come so far says where it stopped") {
   end.timed_out = true;
   end.state = "PENDING";
   end.reason = "Resources";
-  CHECK(has(told({}, end), "did not begin within 5 min 00 s (Slurm says PENDING, Resources) and was cancelled"));
+  CHECK(contains(told({}, end), "did not begin within 5 min 00 s (Slurm says PENDING, Resources) and was cancelled"));
   end.timed_out = false;
   end.state = "FAILED";
-  CHECK(has(told({}, end), "left no file in the results folder"));
+  CHECK(contains(told({}, end), "left no file in the results folder"));
   end.began = true;
   end.starts_status = 127;
-  CHECK(has(told({}, end), "/opt/hpcbench does not start"));
-  CHECK(has(told({}, end), "`hpcbench: PATH`"));
+  CHECK(contains(told({}, end), "/opt/hpcbench does not start"));
+  CHECK(contains(told({}, end), "`hpcbench: PATH`"));
   end.starts_status = 0;
   end.job_status = 9;
   end.words = "no such module";
-  CHECK(has(told({}, end), "(exit status 9): no such module"));
+  CHECK(contains(told({}, end), "(exit status 9): no such module"));
 }
 
 TEST_CASE("a job on this machine says what works, and nothing of clocks and other nodes") {
@@ -95,15 +94,15 @@ TEST_CASE("a job on this machine says what works, and nothing of clocks and othe
   };
   ProbeEnd end = good_end();
   const std::string text = told_here(end);
-  CHECK(has(text, "probe on this machine: hpcbench starts"));
-  CHECK(has(text, "2 GPUs; 4 cores usable"));
-  CHECK(!has(text, "clock"));
+  CHECK(contains(text, "probe on this machine: hpcbench starts"));
+  CHECK(contains(text, "2 GPUs; 4 cores usable"));
+  CHECK(!contains(text, "clock"));
   end.said.clear();
   end.nodes = "this machine";
   end.job_status = 9;
   end.words = "no license";
-  CHECK(has(told_here(end),
-            "problem  the probe: `modules`, `setup` or the launcher fail on this machine (exit status 9): no license"));
+  CHECK(contains(told_here(end),
+                 "problem  the probe: `modules`, `setup` or the launcher fail on this machine (exit status 9): no license"));
 }
 
 }  // namespace hpcbench

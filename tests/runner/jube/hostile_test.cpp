@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "fakes/checks.hpp"
 #include "jube/jube_tree.hpp"
 #include "jube/references.hpp"
 #include "jube/tags.hpp"
@@ -16,12 +17,9 @@ using namespace hpcbench;
 namespace {
 
 std::string refusal(const std::string& text) {
-  try {
+  return error_of<InputError>([&] {
     translate_jube({"x.xml", text, "study", "study.yaml", {}, std::nullopt}, [](const std::string&) { return std::nullopt; });
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  });
 }
 
 bool begins(const std::string& text, const std::string& with) { return text.substr(0, with.size()) == with; }

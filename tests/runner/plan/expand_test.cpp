@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/error.hpp"
+#include "fakes/checks.hpp"
 #include "fakes/example_experiment.hpp"
 #include "plan/plan.hpp"
 
@@ -15,15 +16,6 @@ std::vector<std::string> described_points(const Plan& plan) {
   std::vector<std::string> lines;
   for (const Configuration& configuration : plan.configurations) lines.push_back(describe(plan.bindings(configuration)));
   return lines;
-}
-
-std::string input_error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const InputError& problem) {
-    return problem.what();
-  }
-  return "no error";
 }
 
 }  // namespace
@@ -49,7 +41,7 @@ TEST_CASE("a zip block is one more axis") {
             "nodes=1, precision=fp32, rate=5e-5, gpus_per_node=1", "nodes=1, precision=bf16, rate=3e-5, gpus_per_node=1",
             "nodes=2, precision=fp32, rate=5e-5, gpus_per_node=1", "nodes=2, precision=bf16, rate=3e-5, gpus_per_node=1"});
   experiment.zip.front()[1].values.pop_back();
-  CHECK(input_error_of([&] { make_plan(experiment); }).find("rate has 1") != std::string::npos);
+  CHECK(error_of<InputError>([&] { make_plan(experiment); }).find("rate has 1") != std::string::npos);
 }
 
 TEST_CASE("exclude takes points of the matrix away, include adds whole points once") {
@@ -63,7 +55,7 @@ TEST_CASE("exclude takes points of the matrix away, include adds whole points on
                                  "strategy=ddp, gpus_per_node=2, nodes=1", "strategy=ddp, gpus_per_node=4, nodes=2",
                                  "strategy=baseline, gpus_per_node=2, nodes=1"});
   experiment.include = {plain_bindings({{"gpus_per_node", "4"}})};
-  CHECK(input_error_of([&] { make_plan(experiment); }).find("`strategy` is missing") != std::string::npos);
+  CHECK(error_of<InputError>([&] { make_plan(experiment); }).find("`strategy` is missing") != std::string::npos);
 }
 
 TEST_CASE("a point that is asked for several times stands where it was first, and every id finds its own") {
@@ -97,11 +89,11 @@ TEST_CASE("nothing left, and far too much, are errors") {
   Experiment experiment = example_experiment();
   experiment.exclude = {{{"strategy", plain_values({"baseline", "ddp"})}}};
   experiment.exclude_place = {"example.yaml", 7, 11};
-  CHECK(input_error_of([&] { make_plan(experiment); }) ==
+  CHECK(error_of<InputError>([&] { make_plan(experiment); }) ==
         "example.yaml:7:11: error: no configuration is left: `exclude` takes away every point of the matrix");
   experiment.exclude.clear();
   experiment.limits.configurations = 3;
-  CHECK(input_error_of([&] { make_plan(experiment); }).find("4 points, more than limits.configurations (3)") !=
+  CHECK(error_of<InputError>([&] { make_plan(experiment); }).find("4 points, more than limits.configurations (3)") !=
         std::string::npos);
 }
 
@@ -158,7 +150,7 @@ TEST_CASE("a placeholder that nothing defines is named with its point") {
   given.when = {{"strategy", plain_values({"ddp"})}};
   given.command = {"x", "{{batchsize}}"};
   experiment.overrides = {given};
-  const std::string text = input_error_of([&] { make_plan(experiment); });
+  const std::string text = error_of<InputError>([&] { make_plan(experiment); });
   CHECK(text.find("strategy=ddp, gpus_per_node=1, nodes=1") != std::string::npos);
   CHECK(text.find("`{{batchsize}}`, which nothing defines (did you mean `batch_size`?)") != std::string::npos);
 }
@@ -198,12 +190,12 @@ TEST_CASE("--only keeps the configurations that match") {
   CHECK(escaped[0].second == std::vector<Value>{Value::from_text("x,y"), Value::from_text("p|q")});
   CHECK(escaped[1].second == std::vector<Value>{Value::from_text("c\\d\\")});
   CHECK(escaped[2].second == std::vector<Value>{Value::from_text("e\\"), Value::from_text("\\f\\")});
-  CHECK(input_error_of([&] { select(plan, parse_only("strategi=ddp")); }).find("did you mean `strategy`?") !=
+  CHECK(error_of<InputError>([&] { select(plan, parse_only("strategi=ddp")); }).find("did you mean `strategy`?") !=
         std::string::npos);
-  CHECK(input_error_of([&] { select(plan, parse_only("gpus_per_node=3")); }) ==
+  CHECK(error_of<InputError>([&] { select(plan, parse_only("gpus_per_node=3")); }) ==
         "error: no configuration has gpus_per_node=3 (there are: 1, 2)");
   for (const char* text : {"", "strategy", "=ddp", "strategy=", "strategy=a,strategy=b"}) {
     CAPTURE(text);
-    CHECK(input_error_of([&] { parse_only(text); }).starts_with("error: --only "));
+    CHECK(error_of<InputError>([&] { parse_only(text); }).starts_with("error: --only "));
   }
 }

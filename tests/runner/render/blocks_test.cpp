@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/shuffle.hpp"
 #include "base/text.hpp"
+#include "fakes/checks.hpp"
 #include "render/block_parts.hpp"
 #include "runner/render/slurm_folder.hpp"
 
@@ -77,12 +78,8 @@ TEST_CASE("blocks: runs without a time limit, and blocks that no job takes, are 
   CHECK_NOTHROW(check_blocks(experiment, make_plan(experiment)));
   experiment.origins["allocation.per"] = "x.yaml:3:19";
   experiment.work.resources.time_s.reset();
-  try {
-    check_blocks(experiment, make_plan(experiment));
-    FAIL("accepted");
-  } catch (const InputError& error) {
-    CHECK(std::string(error.what()).starts_with("x.yaml:3:19: error: `allocation: {per: block}` needs `resources.time`"));
-  }
+  const std::string refusal = error_of<InputError>([&] { check_blocks(experiment, make_plan(experiment)); });
+  CHECK(refusal.starts_with("x.yaml:3:19: error: `allocation: {per: block}` needs `resources.time`"));
   experiment.executor = "local";
   CHECK_NOTHROW(check_blocks(experiment, make_plan(experiment)));
   experiment = block_experiment();
@@ -258,15 +255,10 @@ TEST_CASE("parts: a single run that is longer than a job may be is refused at it
   times.longest[""] = {140, "MaxTime of partition `short`"};  // 60 + 20 + 60
   CHECK_NOTHROW(check_longest_jobs(experiment, make_plan(experiment), times));
   times.longest[""].seconds = 120;
-  try {
-    check_longest_jobs(experiment, make_plan(experiment), times);
-    FAIL("accepted");
-  } catch (const InputError& error) {
-    const std::string text = error.what();
-    CHECK(text.starts_with("x.yaml:5:19: error: `resources.time` of "));
-    CHECK(text.find(" a job that begins and ends one such run takes 3 min, and MaxTime of partition `short` is 2 min\n") !=
-          std::string::npos);
-  }
+  const std::string text = error_of<InputError>([&] { check_longest_jobs(experiment, make_plan(experiment), times); });
+  CHECK(text.starts_with("x.yaml:5:19: error: `resources.time` of "));
+  CHECK(text.find(" a job that begins and ends one such run takes 3 min, and MaxTime of partition `short` is 2 min\n") !=
+        std::string::npos);
   experiment.site.partition = "other";
   CHECK_NOTHROW(check_longest_jobs(experiment, make_plan(experiment), times));
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "fakes/checks.hpp"
 #include "plan/plan.hpp"
 #include "runner/report/study.hpp"
 
@@ -15,16 +16,9 @@ using namespace hpcbench;
 
 namespace {
 
-std::string error_of(const MadeStudy& study, const ReportOptions& options = {}) {
-  try {
-    study.table(options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string refusal_of(const MadeStudy& study, const ReportOptions& options = {}) {
+  return error_of<InputError>([&] { study.table(options); });
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -129,7 +123,7 @@ TEST_CASE("the metric: option, file, kind of work; and what there is, if nothing
   CHECK_FALSE(accuracy.has_speedup);
   CHECK_FALSE(accuracy.rows[1].speedup);
   options.metric = "trian_s";
-  CHECK(error_of(study, options) ==
+  CHECK(refusal_of(study, options) ==
         "error: no run has the metric `trian_s` (did you mean `train_s`?); there are: accuracy, train_loss, train_s, val_loss, "
         "wall_s");
   study.experiment.report.metric = "val_loss";
@@ -197,13 +191,13 @@ TEST_CASE("the baseline of a point equals it on every axis but strategy, nodes a
   SUBCASE("two for one point are an error") {
     study.experiment.baseline = {{"epochs", {Value::from_plain("1")}}};
     study.add_configuration({"1", "1", "1", "ddp"});
-    const std::string error = error_of(study);
+    const std::string error = refusal_of(study);
     CHECK(contains(error, "error: digits.yaml: two configurations are a baseline for the same points"));
     CHECK(contains(error, "`epochs=1, nodes=1, gpus_per_node=1, strategy=baseline`"));
   }
   SUBCASE("none at all is an error") {
     study.experiment.baseline = {{"strategy", {Value::from_plain("serial")}}};
-    CHECK(contains(error_of(study), "no configuration matches `baseline`"));
+    CHECK(contains(refusal_of(study), "no configuration matches `baseline`"));
   }
   SUBCASE("what is not shown still serves as a baseline") {
     const Table only =
@@ -265,19 +259,19 @@ TEST_CASE("configurations that the file no longer asks for come on request, last
 TEST_CASE("names that are no axis and no column are errors with advice") {
   MadeStudy study = clean_study();
   study.experiment.report.columns = {"strategy", "medain"};
-  CHECK(contains(error_of(study), "(did you mean `median`?)"));
+  CHECK(contains(refusal_of(study), "(did you mean `median`?)"));
   study.experiment.report.columns.clear();
   study.experiment.report.group_by = {"strategi"};
-  CHECK(contains(error_of(study), "error: report.group_by names `strategi`, which is no axis (did you mean `strategy`?)"));
+  CHECK(contains(refusal_of(study), "error: report.group_by names `strategi`, which is no axis (did you mean `strategy`?)"));
   study.experiment.report.group_by.clear();
   study.experiment.report.sort = {"-gpsu"};
-  CHECK(contains(error_of(study),
+  CHECK(contains(refusal_of(study),
                  "error: rows cannot be sorted by `gpsu`, which is no axis, no column and no metric of these runs (did you "
                  "mean `gpus`?)"));
   study.experiment.report.sort.clear();
   ReportOptions nowhere;
   nowhere.only = {parse_selection("strategy=fsdp", "--only")};
-  CHECK_FALSE(error_of(study, nowhere).empty());
+  CHECK_FALSE(refusal_of(study, nowhere).empty());
 }
 
 TEST_CASE("values that are no times, or no numbers, give no speedup and no nonsense") {
@@ -317,13 +311,8 @@ TEST_CASE("properties of tables") {
 TEST_CASE("a plan is refused for the same reasons, and in the same words, without its rows") {
   MadeStudy study = empty_study();
   const auto both = [&] {
-    std::string checked;
-    try {
-      check_report(study.experiment, study.plan);
-    } catch (const InputError& error) {
-      checked = error.what();
-    }
-    CHECK(checked == error_of(study));
+    const std::string checked = error_of<InputError>([&] { check_report(study.experiment, study.plan); });
+    CHECK(checked == refusal_of(study));
     return checked;
   };
   CHECK(both().empty());

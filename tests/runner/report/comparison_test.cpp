@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
+#include "fakes/checks.hpp"
 #include "runner/report/study.hpp"
 
 using namespace hpcbench;
@@ -42,12 +43,7 @@ std::string formatted(const std::string& name, const Comparison& comparison) {
 bool fails(const Comparison& comparison) { return gate_state(comparison) == GateState::fails; }
 
 std::string error_of_rule(const std::string& text) {
-  try {
-    parse_fail_rule(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of<InputError>([&] { parse_fail_rule(text); });
 }
 
 }  // namespace

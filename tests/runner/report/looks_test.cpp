@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "fakes/checks.hpp"
 #include "runner/report/study.hpp"
 
 using namespace hpcbench;
@@ -142,12 +143,7 @@ TEST_CASE("looks: a rule under which no row could ever be decided is refused") {
   const auto refusal = [&](const std::vector<int>& looks, RepeatRule::Of of) {
     study.experiment.report.looks = looks;
     study.experiment.repeat_rule->of = of;
-    try {
-      check_report(study.experiment, study.plan);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return error_of<InputError>([&] { check_report(study.experiment, study.plan); });
   };
   CHECK(
       refusal({2, 4}, RepeatRule::Of::metric) ==

@@ -3,13 +3,12 @@
 
 #include <string>
 
+#include "fakes/checks.hpp"
 #include "runner/report/study.hpp"
 
 using namespace hpcbench;
 
 namespace {
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Of a program that reports a train loss and nothing of validation.
 MadeStudy without_validation() {
@@ -25,32 +24,32 @@ TEST_CASE("empty columns: not shown to people, unless they are asked for by name
   const Table table = study.table();
   for (const std::string format : {"text", "markdown", "html"}) {
     CAPTURE(format);
-    CHECK(holds(print_as(clean_study().table(), format), "validation loss"));
-    CHECK_FALSE(holds(print_as(table, format), "validation loss"));
-    CHECK(holds(print_as(table, format), "train loss"));
+    CHECK(contains(print_as(clean_study().table(), format), "validation loss"));
+    CHECK_FALSE(contains(print_as(table, format), "validation loss"));
+    CHECK(contains(print_as(table, format), "train loss"));
   }
-  CHECK_FALSE(holds(print_as(clean_study().table(), "latex"), "loss"));  // a paper's columns
-  CHECK(holds(print_as(table, "csv"), "validation_loss"));
-  CHECK(holds(print_as(table, "json"), "validation_loss"));
+  CHECK_FALSE(contains(print_as(clean_study().table(), "latex"), "loss"));  // a paper's columns
+  CHECK(contains(print_as(table, "csv"), "validation_loss"));
+  CHECK(contains(print_as(table, "json"), "validation_loss"));
   study.records[0].metrics["val_loss"] = 0.5;  // one row has it
-  CHECK(holds(print_as(study.table(), "text"), "validation loss"));
+  CHECK(contains(print_as(study.table(), "text"), "validation loss"));
   study = without_validation();
   study.experiment.report.columns = {"strategy", "validation_loss"};
   for (const std::string format : {"text", "markdown", "latex", "html"}) {
-    CHECK(holds(print_as(study.table(), format), "validation loss"));
+    CHECK(contains(print_as(study.table(), format), "validation loss"));
   }
 }
 
 TEST_CASE("empty columns: the median stays, and the caption promises no interval that no row has") {
   MadeStudy study = empty_study();
-  CHECK(holds(print_as(study.table(), "text"), "median"));
+  CHECK(contains(print_as(study.table(), "text"), "median"));
   study.add_run(0, 1, 10, 0);
   study.add_run(1, 1, 6, 1);
   const std::string text = print_as(study.table(), "text");
-  CHECK_FALSE(holds(text, "  interval"));
-  CHECK_FALSE(holds(text, "exact interval from"));
-  CHECK(holds(text, "n independent runs and their median; no row has enough runs for an interval."));
-  CHECK(holds(print_as(clean_study().table(), "text"), "exact interval from order statistics"));
+  CHECK_FALSE(contains(text, "  interval"));
+  CHECK_FALSE(contains(text, "exact interval from"));
+  CHECK(contains(text, "n independent runs and their median; no row has enough runs for an interval."));
+  CHECK(contains(print_as(clean_study().table(), "text"), "exact interval from order statistics"));
 }
 
 TEST_CASE("latex: the table alone, with a caption and a label of one's own") {
@@ -62,21 +61,21 @@ TEST_CASE("latex: the table alone, with a caption and a label of one's own") {
   settings.latex.caption = "Speedups of 50% & more";
   settings.latex.label = "tab:speed_up";
   const std::string text = print_as(table, "latex", settings);
-  CHECK(holds(text, "\\caption{Speedups of 50\\% \\& more; brackets: intervals of at least "));
-  CHECK(holds(text, " \\% coverage}\\label{tab:speed_up}\n"));
-  CHECK_FALSE(holds(text, "digits"));
-  CHECK_FALSE(holds(text, "itemize"));
-  CHECK_FALSE(holds(text, "Hodges"));
-  CHECK(holds(text, "% Warnings that are not printed here: adaptive, few-repeats."));
+  CHECK(contains(text, "\\caption{Speedups of 50\\% \\& more; brackets: intervals of at least "));
+  CHECK(contains(text, " \\% coverage}\\label{tab:speed_up}\n"));
+  CHECK_FALSE(contains(text, "digits"));
+  CHECK_FALSE(contains(text, "itemize"));
+  CHECK_FALSE(contains(text, "Hodges"));
+  CHECK(contains(text, "% Warnings that are not printed here: adaptive, few-repeats."));
   CHECK(text.ends_with("\\end{table}\n\n"));
   table.group_by = {"strategy"};
   const std::string split = print_as(table, "latex", settings);
-  CHECK(holds(split, "(strategy=baseline); brackets: intervals of at least "));
-  CHECK(holds(split, "(strategy=ddp); brackets: intervals of at least "));
-  CHECK(holds(split, " \\% coverage}\\label{tab:speed_up-1}\n"));
-  CHECK(holds(split, " \\% coverage}\\label{tab:speed_up-2}\n"));
+  CHECK(contains(split, "(strategy=baseline); brackets: intervals of at least "));
+  CHECK(contains(split, "(strategy=ddp); brackets: intervals of at least "));
+  CHECK(contains(split, " \\% coverage}\\label{tab:speed_up-1}\n"));
+  CHECK(contains(split, " \\% coverage}\\label{tab:speed_up-2}\n"));
   table.simulated_nodes = true;
-  CHECK(holds(print_as(table, "latex", settings), "more (simulated nodes)"));  // whatever the caption says
+  CHECK(contains(print_as(table, "latex", settings), "more (simulated nodes)"));  // whatever the caption says
 }
 
 TEST_CASE("latex: what TeX takes as a label") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "fakes/checks.hpp"
 #include "runfiles/run_description.hpp"
 
 using namespace hpcbench;
@@ -16,12 +17,7 @@ namespace {
 std::string run_json_with(const std::string& members) { return R"({"schema":1,"argv":["true"],)" + members + "}"; }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    describe_run(text, "here/run.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of<InputError>([&] { describe_run(text, "here/run.json"); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "fakes/checks.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "spec/read_experiment.hpp"
 
@@ -44,12 +45,7 @@ profiles:
 Experiment layered(ReadOptions options) { return parse_experiment(kLayered, "l.yaml", options); }
 
 std::string failure_of(const std::string& text, const ReadOptions& options) {
-  try {
-    parse_experiment(text, "l.yaml", options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return error_of<InputError>([&] { parse_experiment(text, "l.yaml", options); });
 }
 
 }  // namespace

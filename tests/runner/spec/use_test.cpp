@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "fakes/checks.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "spec/read_experiment.hpp"
 
@@ -37,15 +38,10 @@ struct Shared {
   void write(const std::string& study) const { write_file(path, study, Durability::none); }
   Experiment read(const ReadOptions& options = {}) const { return parse_experiment(read_file(path), path, options); }
   std::string failure(const ReadOptions& options = {}) const {
-    try {
-      read(options);
-    } catch (const InputError& error) {
-      std::string text = error.what();
-      for (std::size_t at = text.find(folder.path().string()); at != std::string::npos; at = text.find(folder.path().string()))
-        text.replace(at, folder.path().string().size(), "HERE");
-      return text;
-    }
-    return "accepted";
+    std::string text = error_of<InputError>([&] { read(options); });
+    for (std::size_t at = text.find(folder.path().string()); at != std::string::npos; at = text.find(folder.path().string()))
+      text.replace(at, folder.path().string().size(), "HERE");
+    return text;
   }
 };
 

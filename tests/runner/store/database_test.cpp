@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "fakes/checks.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "records.hpp"
 #include "store/store.hpp"
@@ -27,17 +28,6 @@ std::vector<AttemptRecord> some_records(int first, int count) {
 }
 
 void overwrite(const std::string& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
-
-/// The error that `action` ends in.
-template <class Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const UnavailableError& error) {
-    return error.what();
-  }
-  return "none";
-}
 
 }  // namespace
 
@@ -103,8 +93,8 @@ TEST_CASE("damage anywhere: the index works, or says what to do and works at the
     if (cut % 3 == 0) content.resize(cut % content.size());
     overwrite(path, content);
     std::filesystem::remove(path + "-journal");
-    error_of(use);
-    RC_ASSERT(error_of(use) == "none");
+    error_of<UnavailableError>(use);
+    RC_ASSERT(error_of<UnavailableError>(use).empty());
   }));
 }
 
@@ -118,7 +108,7 @@ TEST_CASE("a page that breaks under an open index is told, and the next call sta
   for (std::size_t page = 1; page * 4096 < whole.size(); ++page) broken.replace(page * 4096, 64, std::string(64, '\xFF'));
   broken[27] = static_cast<char>(broken[27] + 1);  // the change counter: what is in memory is read again
   overwrite(path, broken);
-  const std::string told = error_of([&] { store.attempts("digits"); });
+  const std::string told = error_of<UnavailableError>([&] { store.attempts("digits"); });
   CHECK(told.starts_with("error: " + path + " was broken ("));
   CHECK(told.ends_with("and is now " + path + ".broken-1: call again; it is made anew from the run directories"));
   CHECK(Store::open(path).attempts("digits").empty());
@@ -138,9 +128,9 @@ TEST_CASE("two processes write at once and nothing is lost") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::_exit(error_of([&] { write_some(1); }) == "none" ? 0 : 1);
+    ::_exit(error_of<UnavailableError>([&] { write_some(1); }).empty() ? 0 : 1);
   }
-  CHECK(error_of([&] { write_some(0); }) == "none");
+  CHECK(error_of<UnavailableError>([&] { write_some(0); }).empty());
   int status = -1;
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
@@ -157,7 +147,7 @@ TEST_CASE("processes that make the index at once make one index") {
       writers.push_back(::fork());
       REQUIRE(writers.back() >= 0);
       if (writers.back() > 0) continue;
-      ::_exit(error_of([&] { Store::open(path).put(some_records(1 + writer, 1)); }) == "none" ? 0 : 1);
+      ::_exit(error_of<UnavailableError>([&] { Store::open(path).put(some_records(1 + writer, 1)); }).empty() ? 0 : 1);
     }
     for (const pid_t writer : writers) {
       int status = -1;
@@ -189,10 +179,12 @@ TEST_CASE("a writer that is killed leaves a whole index") {
 
 TEST_CASE("what cannot be written is an error with advice; reading works") {
   const TemporaryFolder folder;
-  CHECK(error_of([&] { Store::open("/proc/hpcbench.db"); }).starts_with("error: "));
+  CHECK(error_of<UnavailableError>([&] { Store::open("/proc/hpcbench.db"); }).starts_with("error: "));
   const std::string file = folder / "file";
   overwrite(file, "x");
-  CHECK(error_of([&] { Store::open(file + "/hpcbench.db"); }).starts_with("error: cannot create folder " + file));
+  CHECK(error_of<UnavailableError>([&] {
+          Store::open(file + "/hpcbench.db");
+        }).starts_with("error: cannot create folder " + file));
   CHECK_FALSE(Store::open_readonly(folder / "nothing.db"));
   CHECK_FALSE(std::filesystem::exists(folder / "nothing.db"));
 
@@ -200,12 +192,14 @@ TEST_CASE("what cannot be written is an error with advice; reading works") {
   Store::open(path).put(some_records(1, 2));
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   if (::geteuid() != 0) {
-    CHECK(error_of([&] {
+    CHECK(error_of<UnavailableError>([&] {
             Store::open(path);
           }).starts_with("error: cannot write " + folder.path().string() + ": Permission denied: "));
   }
   CHECK(Store::open_readonly(path)->attempts("digits").size() == 2);
-  CHECK(error_of([&] { Store::open_readonly(path)->put(some_records(1, 1)); }).starts_with("error: " + path + ": "));
+  CHECK(error_of<UnavailableError>([&] {
+          Store::open_readonly(path)->put(some_records(1, 1));
+        }).starts_with("error: " + path + ": "));
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
   CHECK(Store::open(path).attempts("digits").size() == 2);
 }
@@ -214,7 +208,7 @@ TEST_CASE("no space left is an error that says that nothing is lost") {
   const TemporaryFolder folder;
   const std::string path = folder / "hpcbench.db";
   SQLite::Exception full("database or disk is full", 13);
-  CHECK(error_of([&] { throw_unavailable(path, full); }) ==
+  CHECK(error_of<UnavailableError>([&] { throw_unavailable(path, full); }) ==
         "error: " + path +
             ": no space left on the device: free some and call again; nothing is lost, the run directories hold everything");
 }
@@ -222,7 +216,7 @@ TEST_CASE("no space left is an error that says that nothing is lost") {
 TEST_CASE("a full quota, which SQLite calls an I/O error, is an error with that advice") {
   const TemporaryFolder folder;
   SQLite::Exception quota("disk I/O error", 778);  // SQLITE_IOERR_WRITE
-  CHECK(error_of([&] {
+  CHECK(error_of<UnavailableError>([&] {
           throw_unavailable(folder / "hpcbench.db", quota);
         }).find(": disk I/O error: your quota may be used up: free some space and call again; nothing is lost") !=
         std::string::npos);
