@@ -31,6 +31,7 @@
 #include "submit/continuation.hpp"
 #include "submit/dispatcher.hpp"
 #include "submit/experiment_lock.hpp"
+#include "submit/next_attempt.hpp"
 
 namespace hpcbench {
 
@@ -109,8 +110,8 @@ void note_owner(const Study& study, const Store& store) {
                   *owner, counted(to_come, "run that is", "runs that are")));
 }
 
-std::vector<WaitingRun> find_waiting(const Study& study, Store& store) {
-  return waiting_runs(study.experiment, study.selected(), study.results, refresh_index(store, study));
+std::vector<AttemptKey> find_waiting(const Study& study, Store& store) {
+  return segments_to_follow(study.experiment, study.selected(), study.results, refresh_index(store, study));
 }
 
 /// Stops the runs that wait between two segments. How many those were; none while a `run` goes on with them.
@@ -118,7 +119,7 @@ std::size_t end_waiting(const Study& study, Store& store, StudyListeners& listen
   if (find_waiting(study, store).empty()) return 0;
   std::string owner;
   const std::optional<ExperimentLock> lock = ExperimentLock::try_acquire(study.results, &owner);
-  const std::vector<WaitingRun> waiting = find_waiting(study, store);  // now nobody changes it
+  const std::vector<AttemptKey> waiting = find_waiting(study, store);  // now nobody changes it
   const auto count = static_cast<long long>(waiting.size());
   if (!lock && count > 0) {
     say(fmt::format("note: {} goes on with {}; interrupt it (Ctrl-C) and cancel again to stop those, too", owner,

@@ -12,6 +12,7 @@
 #include "base/executor_kind.hpp"
 #include "base/metric.hpp"
 #include "base/place.hpp"
+#include "base/run_history.hpp"
 #include "base/state.hpp"
 #include "base/value.hpp"
 #include "spec/located_expression.hpp"
@@ -200,13 +201,6 @@ struct Override {
 struct Axis {
   std::string name;
   std::vector<Value> values;
-};
-
-struct Retries {
-  int lost = 2;
-  int node_failure = 2;
-  int preempted = 2;
-  int failed = 0;  // by the process's own end: never because of a value
 };
 
 /// `continue: {on: [timeout], max: 20}`: a run that ended so goes on in a further attempt, its next segment, from what the one

@@ -49,7 +49,7 @@ PreparationView::PreparationView(const Study& study, const Plan& plan) : plan_(p
 std::optional<std::size_t> PreparationView::failed_among(const std::vector<std::size_t>& instances) const {
   for (const std::size_t i : instances) {
     if (const auto deeper = failed_among(plan_.prepared[i].needs)) return deeper;
-    if (statuses_[i].kind == PreparationStatus::Kind::failed) return i;
+    if (statuses_[i].failed()) return i;
   }
   return std::nullopt;
 }
@@ -57,7 +57,7 @@ std::optional<std::size_t> PreparationView::failed_among(const std::vector<std::
 std::optional<std::size_t> PreparationView::unfinished_among(const std::vector<std::size_t>& instances) const {
   for (const std::size_t i : instances) {
     if (const auto deeper = unfinished_among(plan_.prepared[i].needs)) return deeper;
-    if (statuses_[i].kind == PreparationStatus::Kind::unfinished) return i;
+    if (statuses_[i].state == State::submitted) return i;
   }
   return std::nullopt;
 }
@@ -134,7 +134,7 @@ std::vector<bool> asked_again(const Study& study, const Plan& plan, const std::v
     const PreparedInstance& instance = plan.prepared[i];
     const std::vector<std::string>& changed = found.outdated_inputs(i);
     if (!changed.empty() && instance.name != name) refuse_outdated(study, instance, changed);
-    const bool failed = found.status(i).kind == PreparationStatus::Kind::failed;
+    const bool failed = found.status(i).failed();
     again[i] = instance.name == name && (failed || !changed.empty());
   }
   if (!name.empty() && std::find(again.begin(), again.end(), true) == again.end())
@@ -261,7 +261,7 @@ std::vector<std::size_t> unfinished_preparations(const Study& study) {
   const PreparationView view(study, study.selected());
   std::vector<std::size_t> unfinished;
   for (std::size_t i = 0; i < study.selected().prepared.size(); ++i) {
-    if (view.status(i).kind == PreparationStatus::Kind::unfinished) unfinished.push_back(i);
+    if (view.status(i).state == State::submitted) unfinished.push_back(i);
   }
   return unfinished;
 }
@@ -319,12 +319,12 @@ std::string list_preparations(const Study& study, const Plan& plan, const std::v
   for (const std::size_t i : needed_by(plan, configurations)) {
     const PreparedInstance& instance = plan.prepared[i];
     const PreparationStatus& status = found.status(i);
-    if (status.kind == PreparationStatus::Kind::failed) {
+    if (status.failed()) {
       lines += fmt::format("prepare {}: failed ({}); `{} --prepare {}` tries it again\n", instance.folder(), status.why,
                            study.command("retry"), instance.name);
     } else if (!status.succeeded()) {
       lines += fmt::format("prepare {}: {}\n", instance.folder(),
-                           status.kind != PreparationStatus::Kind::open ? "would be taken up"
+                           status.state != State::planned ? "would be taken up"
                            : has_own_job(study.experiment, plan, i)     ? "would be made by a job"
                                                                         : "would be made");
     }

@@ -19,7 +19,7 @@
 #include "study/preparing.hpp"
 #include "study/rounds.hpp"
 #include "study/run_study.hpp"
-#include "submit/retry_rule.hpp"
+#include "submit/next_attempt.hpp"
 
 namespace hpcbench {
 

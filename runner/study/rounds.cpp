@@ -15,7 +15,7 @@
 #include "plan/select.hpp"
 #include "study/follow.hpp"
 #include "study/index.hpp"
-#include "submit/retry_rule.hpp"
+#include "submit/next_attempt.hpp"
 
 namespace hpcbench {
 

@@ -34,17 +34,10 @@ SegmentPlace segment_of(const std::string& results, const AttemptKey& key);
 /// from the beginning if no segment has saved anything, as one that was warned before its program had begun.
 SegmentPlace segment_after(const std::string& results, const AttemptKey& key, bool is_trainer);
 
-/// A run whose last segment has ended and whose next one nobody has begun yet.
-struct WaitingRun {
-  AttemptKey last;  // that segment
-  int highest = 0;  // of its attempts, those that never ran included
-};
-/// Those of the plan. `results`: the experiment's folder.
-std::vector<WaitingRun> waiting_runs(const Experiment& experiment, const Plan& plan, const std::string& results,
-                                     const std::vector<AttemptState>& known);
-/// Makes the attempt with which each of them would go on, and revokes it: `cancelled`, until a retry. A `run` of now would go
-/// on with them at any moment: only for the owner of the experiment. Dies it anywhere, the run is cancelled or still waits.
+/// Makes the next segment of each of these runs (segments_to_follow), and revokes it: `cancelled`, until a retry. Only for the
+/// owner of the experiment, as another `run` could continue them at any moment. A call that dies leaves each run cancelled or
+/// still waiting.
 void cancel_waiting(const Experiment& experiment, const Plan& plan, const RenderContext& context,
-                    const std::vector<WaitingRun>& waiting, Events& events);
+                    const std::vector<AttemptKey>& last, Events& events);
 
 }  // namespace hpcbench

@@ -80,7 +80,7 @@ std::vector<AttemptKey> Dispatcher::Impl::next_keys() const {
     if ((begins && elements == room) || next.batch != pending.front().batch || !follows || !runs.may_begin(next.run)) break;
     if (begins) ++elements;
     index = next.index;
-    keys.push_back(runs.key(next.run, runs[next.run].attempt));
+    keys.push_back(runs.key(next.run, runs[next.run].highest()));
   }
   return keys;
 }
@@ -90,7 +90,7 @@ std::vector<AttemptKey> Dispatcher::Impl::next_keys() const {
 void Dispatcher::Impl::leave_out_deleted() {
   while (executor.runs_here() && !pending.empty()) {
     const Pending next = pending.front();
-    const AttemptKey key = runs.key(next.run, runs[next.run].attempt);
+    const AttemptKey key = runs.key(next.run, runs[next.run].highest());
     const std::string folder = folder_of(key);
     if (has_run_json(folder)) return;
     require_results();
@@ -221,12 +221,12 @@ void Dispatcher::Impl::apply(std::size_t run, const AttemptKey& key, const Verdi
 void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job) {
   // The job has ended, so a folder from which no outcome can be read has lost it.
   const State state = is_outcome(outcome) ? outcome : State::lost;
-  if (is_miss(key, state)) runs.count_miss(run, state);
-  runs.note_outcome(run, key.attempt, state);
+  runs.note_end(run, key.attempt, state, is_miss(key, state));
   if (!is_highest(run, key)) return;
   runs.set_state(run, state);
-  const bool is_continued = may_go_on(run);
-  if (!is_continued && !may_retry(run)) {
+  const NextAttempt next = next_of(run);
+  const bool is_continued = next == NextAttempt::segment;
+  if (next == NextAttempt::none) {
     const std::string why = why_not_continued(experiment, context.results, key, state);
     if (!why.empty()) events.note(fmt::format("{}: {}; {}", to_string(key), to_string(state), why));
     return;
@@ -242,24 +242,23 @@ void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State ou
   requeue(run);
 }
 
-bool Dispatcher::Impl::may_go_on(std::size_t run) const {
-  return !runs[run].is_closed() && goes_on(experiment, context.results, runs.key(run, runs[run].attempt), runs[run].state);
+/// What follows the highest attempt of a run that has an outcome.
+NextAttempt Dispatcher::Impl::next_of(std::size_t run) const {
+  if (!is_outcome(runs[run].state())) return NextAttempt::none;
+  return next_attempt(experiment, context.results, runs.key(run, runs[run].highest()), runs[run].history);
 }
 
 /// What follows an attempt that was a segment and did not succeed is that segment again, but where the run goes on from it.
 SegmentPlace Dispatcher::Impl::next_segment(std::size_t run) const {
-  if (!experiment.continuation || runs[run].attempt == 0 || runs[run].is_closed()) return {};
-  const AttemptKey key = runs.key(run, runs[run].attempt);
+  const RunHistory& history = runs[run].history;
+  if (!experiment.continuation || history.highest() == 0 || history.is_closed()) return {};
+  const AttemptKey key = runs.key(run, history.highest());
   const auto claim = read_claim(folder_of(key));
-  const bool ended = !(claim && claim->revoked) && runs[run].last_attempt == key.attempt;
-  if (ended && runs[run].last == State::succeeded) return {};
-  if (ended && goes_on(experiment, context.results, key, runs[run].last))
+  const bool ended = !(claim && claim->revoked) && history.last_ended() == key.attempt;
+  if (ended && history.last_outcome() == State::succeeded) return {};
+  if (ended && goes_on(experiment, context.results, key, history.last_outcome()))
     return segment_after(context.results, key, experiment.is_trainer());
   return segment_of(context.results, key);
-}
-
-bool Dispatcher::Impl::may_retry(std::size_t run) const {
-  return runs.may_retry(run, runs[run].state, experiment.retries) && is_miss(runs.key(run, runs[run].attempt), runs[run].state);
 }
 
 void Dispatcher::Impl::requeue(std::size_t run) {

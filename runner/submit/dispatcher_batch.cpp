@@ -58,7 +58,7 @@ std::vector<std::size_t> Dispatcher::Impl::take_due() {
     return in_blocks() && cursor > 0 && runs[cursor].planned.block == runs[cursor - 1].planned.block;
   };
   while (cursor < runs.size() && (chosen.size() < kBatchLimit || splits_block())) {
-    if (runs[cursor].state == State::planned && !runs[cursor].skipped) chosen.push_back(cursor);
+    if (runs[cursor].state() == State::planned && !runs[cursor].skipped) chosen.push_back(cursor);
     ++cursor;
   }
   return chosen;
@@ -108,7 +108,7 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_attempt_batches(con
 
 std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_block_batches(const std::vector<std::size_t>& taken) {
   std::vector<DueRun> due;
-  for (const std::size_t run : taken) due.push_back({runs[run].planned, runs[run].attempt + 1});
+  for (const std::size_t run : taken) due.push_back({runs[run].planned, runs[run].highest() + 1});
   const auto limit = static_cast<std::size_t>(std::max(1, executor.batch_limit()));
   std::deque<Pending> queue;
   for (const BlockBatch& batch : make_blocks(experiment, plan, due, limit, context)) {
@@ -135,7 +135,7 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
   std::vector<RenderedAttempt> rendered;
   for (const std::size_t run : taken) {
     const PlannedRun& planned = runs[run].planned;
-    keys.push_back(runs.key(run, runs[run].attempt + 1));
+    keys.push_back(runs.key(run, runs[run].highest() + 1));
     rendered.push_back(render_attempt(experiment, plan, planned.configuration, planned.name, keys.back().attempt, id, context,
                                       next_segment(run)));
   }
@@ -153,8 +153,7 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
   std::size_t left = blocks.empty() ? 1 : blocks.front();  // of it
   for (std::size_t i = 0; i < taken.size(); ++i) {
     leave_old_batches(taken[i]);
-    runs.set_attempt(taken[i], keys[i].attempt);
-    runs.set_state(taken[i], State::intended);
+    runs.add_intended(taken[i], keys[i].attempt);
     queue.push_back({taken[i], batch, static_cast<int>(element), hashes[i]});
     if (--left > 0) continue;
     ++element;
@@ -165,7 +164,7 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
 
 /// False if an attempt that nobody told us of is there: then it is taken over instead.
 bool Dispatcher::Impl::make_attempt_folder(std::size_t run) {
-  const std::string folder = folder_of(runs.key(run, runs[run].attempt + 1));
+  const std::string folder = folder_of(runs.key(run, runs[run].highest() + 1));
   if (::mkdir(folder.c_str(), kStudyFolder) == 0) return true;
   if (errno == ENOENT) {
     make_folders(folder);
@@ -182,10 +181,9 @@ bool Dispatcher::Impl::make_attempt_folder(std::size_t run) {
 void Dispatcher::Impl::discover_attempts(std::size_t run) {
   const std::string run_folder = std::filesystem::path(folder_of(runs.key(run, 1))).parent_path().string();
   const std::string why = fmt::format("{}found without a record of it", kVoidPrefix);
-  for (const int number : attempts_above(run_folder, runs[run].attempt)) {
+  for (const int number : attempts_above(run_folder, runs[run].highest())) {
     const AttemptKey key = runs.key(run, number);
-    runs.set_attempt(run, number);
-    runs.set_state(run, State::intended);
+    runs.add_intended(run, number);
     // A lower one may have asked for another attempt; this one is that.
     again.erase(std::remove(again.begin(), again.end(), run), again.end());
     take_over(run, key, why);

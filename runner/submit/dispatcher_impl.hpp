@@ -13,7 +13,7 @@
 #include "submit/attempt_batch.hpp"
 #include "submit/dispatcher.hpp"
 #include "submit/judge.hpp"
-#include "submit/retry_rule.hpp"
+#include "submit/next_attempt.hpp"
 #include "submit/run_table.hpp"
 
 namespace hpcbench {
@@ -55,7 +55,7 @@ struct Dispatcher::Impl {
   /// Why nothing begins any more; empty: it may.
   std::string why_held() const { return hold ? hold() : ""; }
   bool is_held() const { return !why_held().empty(); }
-  bool is_highest(std::size_t run, const AttemptKey& key) const { return runs[run].attempt == key.attempt; }
+  bool is_highest(std::size_t run, const AttemptKey& key) const { return runs[run].highest() == key.attempt; }
 
   // Rounds.
   void collect_ended();
@@ -71,8 +71,7 @@ struct Dispatcher::Impl {
   void conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job);
   void requeue(std::size_t run);
   bool is_miss(const AttemptKey& key, State outcome) const { return counts_as_miss(experiment, folder_of(key), outcome); }
-  bool may_retry(std::size_t run) const;
-  bool may_go_on(std::size_t run) const;
+  NextAttempt next_of(std::size_t run) const;
   SegmentPlace next_segment(std::size_t run) const;
   std::string died_early(const Active& active) const;
   Seizure if_unclaimed(const Active& active) const;

@@ -16,7 +16,7 @@ void Dispatcher::Impl::recover(const std::vector<AttemptState>& known) {
   for (const AttemptState& attempt : known) {
     const auto run = runs.find(attempt.key.config_id, attempt.key.run);
     if (!run) continue;
-    runs.note_known(*run, attempt, is_miss(attempt.key, attempt.state));
+    runs.add(*run, attempt, is_miss(attempt.key, attempt.state));
     if (!is_outcome(attempt.state)) open.push_back(attempt.key);
   }
   const std::vector<OpenBatch> batches = read_open_batches(context.results);
@@ -26,10 +26,10 @@ void Dispatcher::Impl::recover(const std::vector<AttemptState>& known) {
   close_left_batches(batches);
 
   for (std::size_t run = 0; run < runs.size() && !is_held(); ++run) {
-    const bool is_continued = may_go_on(run);
-    if (!is_continued && !may_retry(run)) continue;
-    const std::string folder = folder_of(runs.key(run, runs[run].attempt));
-    if (!is_continued || !has_finished(folder)) executor.cancel(folder, {});
+    const NextAttempt next = next_of(run);
+    if (next == NextAttempt::none) continue;
+    const std::string folder = folder_of(runs.key(run, runs[run].highest()));
+    if (next == NextAttempt::again || !has_finished(folder)) executor.cancel(folder, {});
     requeue(run);
   }
   runs.skip_idle_warmups();
@@ -42,9 +42,8 @@ std::vector<AttemptKey> Dispatcher::Impl::note_open_batches(const std::vector<Op
     for (const auto* keys : {&batch.handed, &batch.unhanded}) {
       for (const AttemptKey& key : *keys) {
         const auto run = runs.find(key.config_id, key.run);
-        if (!run || key.attempt <= runs[*run].attempt) continue;
-        runs.set_attempt(*run, key.attempt);
-        runs.set_state(*run, State::intended);
+        if (!run || key.attempt <= runs[*run].highest()) continue;
+        runs.add_intended(*run, key.attempt);
         unknown.push_back(key);
       }
     }
@@ -87,7 +86,7 @@ void Dispatcher::Impl::take_over(std::size_t run, const AttemptKey& key, const s
 /// An attempt that was certainly never handed over can still be used: its files are made again, its number stays.
 void Dispatcher::Impl::keep_unused(std::size_t run, const AttemptKey& key) {
   if (!is_highest(run, key)) return;
-  runs.set_attempt(run, key.attempt - 1);
+  runs.take_back_highest(run);
   requeue(run);
   unused.emplace(run, key);
 }
@@ -116,8 +115,8 @@ long long Dispatcher::Impl::retry(const std::vector<AttemptKey>& finished) {
   long long taken = 0;
   for (const AttemptKey& key : finished) {
     const auto run = runs.find(key.config_id, key.run);
-    if (!run || !is_outcome(runs[*run].state)) continue;
-    const AttemptKey highest = runs.key(*run, runs[*run].attempt);
+    if (!run || !is_outcome(runs[*run].state())) continue;
+    const AttemptKey highest = runs.key(*run, runs[*run].highest());
     // A job that went without finished.json may have left processes behind.
     if (!has_finished(folder_of(highest))) executor.cancel(folder_of(highest), {});
     requeue(*run);

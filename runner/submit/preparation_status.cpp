@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string_view>
 
@@ -23,7 +22,7 @@ namespace hpcbench {
 
 namespace {
 
-/// The numbers of the folders aN, the highest first.
+/// The numbers of the folders aN, ascending.
 std::vector<int> attempt_numbers(const std::string& folder) {
   std::vector<int> numbers;
   std::error_code error;
@@ -35,7 +34,7 @@ std::vector<int> attempt_numbers(const std::string& folder) {
     const auto [rest, problem] = std::from_chars(name.data() + 1, last, number);
     if (problem == std::errc() && rest == last) numbers.push_back(number);
   }
-  std::sort(numbers.begin(), numbers.end(), std::greater<>());
+  std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
 
@@ -50,34 +49,30 @@ bool is_of_machine(State outcome) {
   return outcome == State::lost || outcome == State::node_failure || outcome == State::preempted;
 }
 
-/// What became of one attempt.
-enum class AttemptEnd { unfinished, is_void, lost, succeeded, failed };
+/// Where one attempt stands: submitted, succeeded, failed, or lost.
+struct Stand {
+  State state = State::submitted;
+  bool is_void = false;
+  std::string why = {};  // it did not succeed
+};
 
-AttemptEnd end_of(const std::string& folder, std::string& why) {
+Stand read_stand(const std::string& folder) {
   const bool by_command = ::access((folder + "/cancel_requested").c_str(), F_OK) == 0;
   if (const auto text = read_file_if_there(folder + "/finished.json")) {
     const Finished finished = parse_finished(*text);
-    // By a person who interrupted `run`, and may call it again; or by one who called `hpcbench cancel`.
-    if (finished.cancelled && !by_command) return AttemptEnd::is_void;
-    if (finished.cancelled) {
-      why = "cancelled";
-      return AttemptEnd::failed;
-    }
-    if (!finished.error && !finished.signal && finished.exit_code == 0) return AttemptEnd::succeeded;
-    why = how_it_ended(finished);
-    return AttemptEnd::failed;
+    // Cancelled by a person who interrupted `run`, and may call it again; or by one who called `hpcbench cancel`.
+    if (finished.cancelled) return {State::failed, !by_command, "cancelled"};
+    if (!finished.error && !finished.signal && finished.exit_code == 0) return {State::succeeded};
+    return {State::failed, false, how_it_ended(finished)};
   }
   const std::optional<Claim> claim = read_claim(folder);
-  if (claim && claim->revoked) {
-    why = claim->why;
-    return claim->is_void() ? AttemptEnd::is_void : AttemptEnd::failed;
-  }
+  if (claim && claim->revoked) return {State::failed, claim->is_void(), claim->why};
   if (const auto settled = read_settled(folder)) {
-    why = settled->reason.value_or("lost");
-    if (by_command && settled->outcome == State::cancelled) why = "cancelled";  // Slurm said so before the job could
-    return is_of_machine(settled->outcome) ? AttemptEnd::lost : AttemptEnd::failed;
+    const bool is_cancelled = by_command && settled->outcome == State::cancelled;  // Slurm said so before the job could
+    return {is_of_machine(settled->outcome) ? State::lost : State::failed, false,
+            is_cancelled ? "cancelled" : settled->reason.value_or("lost")};
   }
-  return AttemptEnd::unfinished;
+  return {};
 }
 
 void read_makings(PreparationStatus& status) {
@@ -97,36 +92,28 @@ void read_makings(PreparationStatus& status) {
 }  // namespace
 
 PreparationStatus preparation_status(const std::string& results, const PreparedInstance& instance, int lost_limit) {
+  RunHistory history;
   PreparationStatus status;
-  int lost = 0;
   for (const int number : attempt_numbers(results + "/prepare/" + instance.folder())) {
-    status.highest = std::max(status.highest, number);
-    const std::string folder = preparation_folder(results, instance, number);
-    const AttemptEnd end = end_of(folder, status.why);
-    if (end == AttemptEnd::is_void) continue;
-    if (end == AttemptEnd::lost && ++lost <= lost_limit) continue;
-    // Lost ones hide nothing: below them stands what was to be replaced.
-    if (lost > 0 && end != AttemptEnd::lost && end != AttemptEnd::unfinished) return status;
-    status.attempt = number;
-    status.folder = folder;
-    status.kind = end == AttemptEnd::unfinished  ? PreparationStatus::Kind::unfinished
-                  : end == AttemptEnd::succeeded ? PreparationStatus::Kind::succeeded
-                                                 : PreparationStatus::Kind::failed;
-    read_makings(status);
-    return status;
+    const Stand stand = read_stand(preparation_folder(results, instance, number));
+    history.add({.key = {.config_id = {}, .run = {}, .attempt = number}, .state = stand.state, .is_void = stand.is_void},
+                stand.state == State::lost);
+    if (!stand.is_void) status.why = stand.why;
   }
+  status.highest = history.highest();
+  if (history.last() == 0) return status;
+  const bool is_lost = history.last_state() == State::lost;
+  if (is_lost && history.may_retry({.lost = lost_limit})) return status;
+  status.state = is_lost ? State::failed : history.last_state();
+  status.attempt = history.last();
+  status.folder = preparation_folder(results, instance, status.attempt);
+  read_makings(status);
   return status;
 }
 
-bool preparation_has_ended(const std::string& folder) {
-  std::string why;
-  return end_of(folder, why) != AttemptEnd::unfinished;
-}
+bool preparation_has_ended(const std::string& folder) { return is_outcome(read_stand(folder).state); }
 
-bool preparation_succeeded(const std::string& folder) {
-  std::string why;
-  return end_of(folder, why) == AttemptEnd::succeeded;
-}
+bool preparation_succeeded(const std::string& folder) { return read_stand(folder).state == State::succeeded; }
 
 std::vector<CodeFile> input_files(const Preparation& definition, const std::string& folder) {
   std::map<std::string, std::string> files;

@@ -135,7 +135,6 @@ void Preparer::settle(const Active& attempt, const JobStatus& end) {
 }
 
 std::optional<PreparationStatus> Preparer::advance(std::size_t instance, bool& again) {
-  using Kind = PreparationStatus::Kind;
   const PreparedInstance& wanted = plan_.prepared[instance];
   while (interrupted() == 0) {
     if (const auto found = active_.find(instance); found != active_.end()) {
@@ -146,9 +145,9 @@ std::optional<PreparationStatus> Preparer::advance(std::size_t instance, bool& a
       active_.erase(found);
     }
     PreparationStatus status = preparation_status(context_.results, wanted, experiment_.retries.lost);
-    const bool ended = status.kind == Kind::succeeded || status.kind == Kind::failed;
+    const bool ended = is_outcome(status.state);
     const bool outdated = status.succeeded() && status.needs != needed_folders(wanted);
-    if (status.kind == Kind::unfinished) {
+    if (status.state == State::submitted) {
       take_up(instance, status.folder);
     } else if (!ended || again || outdated) {
       if (executor_.free_slots() == 0) return std::nullopt;

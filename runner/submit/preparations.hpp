@@ -16,15 +16,10 @@
 
 namespace hpcbench {
 
-/// Where an instance of a preparation stands, as the folders of its attempts tell: the highest that is not void counts.
+/// Where an instance of a preparation stands, as the folders of its attempts tell (RunHistory).
 struct PreparationStatus {
-  enum class Kind {
-    open,        // none that counts: the next one is to be made
-    unfinished,  // handed over, perhaps, and without an end
-    succeeded,
-    failed,
-  };
-  Kind kind = Kind::open;
+  /// `planned`: the next attempt is due; `submitted`: the last one has no end; else succeeded or failed.
+  State state = State::planned;
   int highest = 0;                      // number of the highest folder, 0: none
   int attempt = 0;                      // the one that counts
   std::string folder = {};              // its, absolute
@@ -32,7 +27,8 @@ struct PreparationStatus {
   std::vector<CodeFile> inputs = {};    // what it was made of
   std::vector<std::string> needs = {};  // folders of other preparations that it was given
 
-  bool succeeded() const { return kind == Kind::succeeded; }
+  bool succeeded() const { return state == State::succeeded; }
+  bool failed() const { return state == State::failed; }
 };
 
 /// `lost_limit`: so many attempts may be lost before an instance has failed.

@@ -6,14 +6,6 @@ namespace {
 
 constexpr std::size_t kNoRun = static_cast<std::size_t>(-1);
 
-std::optional<std::size_t> miss_index(State outcome) {
-  if (outcome == State::lost) return 0;
-  if (outcome == State::node_failure) return 1;
-  if (outcome == State::preempted) return 2;
-  if (outcome == State::failed) return 3;
-  return std::nullopt;
-}
-
 }  // namespace
 
 RunTable::RunTable(const Plan& plan, bool with_warmups) : plan_(plan) {
@@ -50,61 +42,46 @@ AttemptKey RunTable::key(std::size_t index, int attempt) const {
   return {plan_.configurations[planned.configuration].id, planned.name, attempt};
 }
 
-void RunTable::set_state(std::size_t index, State state) {
+template <typename Change>
+void RunTable::change(std::size_t index, Change change) {
   Run& run = runs_[index];
-  const int ended = static_cast<int>(is_outcome(state)) - static_cast<int>(is_outcome(run.state));
+  const State before = run.state();
+  change(run.history);
+  const State after = run.state();
+  const int ended = static_cast<int>(is_outcome(after)) - static_cast<int>(is_outcome(before));
   done_ += ended;
-  succeeded_ += static_cast<int>(state == State::succeeded) - static_cast<int>(run.state == State::succeeded);
+  succeeded_ += static_cast<int>(after == State::succeeded) - static_cast<int>(before == State::succeeded);
   if (run.planned.name.is_warmup()) open_warmups_[run.planned.configuration] -= ended;
-  run.state = state;
 }
 
-void RunTable::note_known(std::size_t index, const AttemptState& known, bool is_miss) {
-  Run& run = runs_[index];
-  run.history.add(known);
-  if (known.standing != Standing::normal) {
-    run.misses = {};
-  } else if (is_miss) {
-    count_miss(index, known.state);
-  }
-  if (is_outcome(known.state)) note_outcome(index, known.key.attempt, known.state);
-  if (known.key.attempt <= run.attempt) return;
-  run.attempt = known.key.attempt;
-  if (known.is_void) {
-    if (!run.history.is_excluded()) set_state(index, State::planned);
-  } else if (known.standing == Standing::normal) {
-    set_state(index, known.state);
-  } else if (run.history.counting() == 0) {
-    set_state(index, run.history.is_measured_again() ? State::planned : known.state);
-  }
+void RunTable::add(std::size_t index, const AttemptState& attempt, bool is_miss) {
+  change(index, [&](RunHistory& history) { history.add(attempt, is_miss); });
 }
 
-void RunTable::note_outcome(std::size_t index, int attempt, State outcome) {
-  Run& run = runs_[index];
-  if (attempt < run.last_attempt) return;
-  run.last_attempt = attempt;
-  run.last = outcome;
+void RunTable::add_intended(std::size_t index, int attempt) {
+  change(index, [&](RunHistory& history) { history.add_intended(attempt); });
 }
 
-void RunTable::count_miss(std::size_t index, State outcome) {
-  if (const auto miss = miss_index(outcome)) ++runs_[index].misses[*miss];
+void RunTable::set_state(std::size_t index, State state) {
+  change(index, [&](RunHistory& history) { history.set_state(state); });
 }
 
-bool RunTable::may_retry(std::size_t index, State outcome, const Retries& retries) const {
-  const std::array<int, 4> limits = {retries.lost, retries.node_failure, retries.preempted, retries.failed};
-  const auto miss = miss_index(outcome);
-  if (runs_[index].is_closed()) return false;
-  return miss && runs_[index].misses[*miss] <= limits[*miss];
+void RunTable::note_end(std::size_t index, int attempt, State outcome, bool is_miss) {
+  change(index, [&](RunHistory& history) { history.note_end(attempt, outcome, is_miss); });
+}
+
+void RunTable::take_back_highest(std::size_t index) {
+  change(index, [](RunHistory& history) { history.take_back_highest(); });
 }
 
 void RunTable::skip_idle_warmups() {
   if (plan_.warmups == 0) return;
   std::vector<bool> wanted(plan_.configurations.size(), false);
   for (const Run& run : runs_) {
-    if (!run.planned.name.is_warmup() && run.state == State::planned) wanted[run.planned.configuration] = true;
+    if (!run.planned.name.is_warmup() && run.state() == State::planned) wanted[run.planned.configuration] = true;
   }
   for (Run& run : runs_) {
-    if (!run.planned.name.is_warmup() || run.state != State::planned || wanted[run.planned.configuration] || run.skipped)
+    if (!run.planned.name.is_warmup() || run.state() != State::planned || wanted[run.planned.configuration] || run.skipped)
       continue;
     run.skipped = true;
     --total_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,22 +14,16 @@
 
 namespace hpcbench {
 
-/// Where each run of a plan stands, in the order of submission. Everything is found in constant time; counts are kept, not
-/// made.
+/// The history of each run of a plan, in the order of submission. Everything is found in constant time; counts are kept.
 class RunTable {
  public:
   struct Run {
     PlannedRun planned;
-    int attempt = 0;                 // the highest that was made, 0: none
-    State last = State::planned;     // the outcome of the highest attempt that has one
-    int last_attempt = 0;            // which that is
-    State state = State::planned;    // of the run: `planned` also when the highest attempt was revoked or is to be retried
-    std::array<int, 4> misses = {};  // how many attempts were lost, lost to a node, preempted, failed by themselves
-    bool skipped = false;            // a warm-up that nothing needs
-    RunHistory history = {};         // of the attempts on record
+    RunHistory history = {};
+    bool skipped = false;  // a warm-up that nothing needs
 
-    /// The highest attempt was set aside: nothing follows it by itself.
-    bool is_closed() const { return history.aside() > 0 && history.aside() == attempt; }
+    State state() const { return history.state(); }
+    int highest() const { return history.highest(); }
   };
 
   /// `with_warmups` false leaves them out (they would warm another node).
@@ -41,18 +34,12 @@ class RunTable {
   std::optional<std::size_t> find(const std::string& config_id, RunName name) const;
   AttemptKey key(std::size_t index, int attempt) const;
 
-  /// Notes an attempt on record; those of a run come in rising order. `is_miss`: it counts against `retries`, unless it was set
-  /// aside. The state of the run is then that of its highest attempt; after a void one it is planned, and if the highest was
-  /// set aside, it is as RunHistory says.
-  void note_known(std::size_t index, const AttemptState& known, bool is_miss);
+  // As RunHistory has them.
+  void add(std::size_t index, const AttemptState& attempt, bool is_miss);
+  void add_intended(std::size_t index, int attempt);
   void set_state(std::size_t index, State state);
-  void set_attempt(std::size_t index, int attempt) { runs_[index].attempt = attempt; }
-  /// How an attempt ended; of several the highest is kept, whatever the run's state is.
-  void note_outcome(std::size_t index, int attempt, State outcome);
-  /// Counts an attempt that was lost, lost its node, was preempted or failed; other outcomes are none.
-  void count_miss(std::size_t index, State outcome);
-  /// Whether such an outcome may be followed by a new attempt of its own accord.
-  bool may_retry(std::size_t index, State outcome, const Retries& retries) const;
+  void note_end(std::size_t index, int attempt, State outcome, bool is_miss);
+  void take_back_highest(std::size_t index);
 
   /// Warm-ups of configurations none of whose repeats is to be submitted are not needed.
   void skip_idle_warmups();
@@ -65,6 +52,9 @@ class RunTable {
 
  private:
   std::size_t slot(std::size_t configuration, RunName name) const;
+  /// Changes a history, and the counts with it.
+  template <typename Change>
+  void change(std::size_t index, Change change);
 
   const Plan& plan_;
   std::vector<Run> runs_;

@@ -13,6 +13,7 @@
 #include "runfiles/layout.hpp"
 #include "runfiles/run_info.hpp"
 #include "runner/submit/study_fixture.hpp"
+#include "submit/next_attempt.hpp"
 
 namespace hpcbench {
 
@@ -297,7 +298,8 @@ void end_one_segment(ContinuedStudy& study) {
 }
 
 void cancel_what_waits(ContinuedStudy& study) {
-  const std::vector<WaitingRun> waiting = waiting_runs(study.experiment, study.plan, study.results, study.observer.known());
+  const std::vector<AttemptKey> waiting =
+      segments_to_follow(study.experiment, study.plan, study.results, study.observer.known());
   cancel_waiting(study.experiment, study.plan, study.context, waiting, study.make_events());
 }
 
@@ -308,7 +310,7 @@ TEST_CASE("continue: what waits and is cancelled goes on after a retry alone, fr
   end_one_segment(study);
   cancel_what_waits(study);
   CHECK(study.observer.settlements.back().state == State::cancelled);
-  CHECK(waiting_runs(study.experiment, study.plan, study.results, study.observer.known()).empty());
+  CHECK(segments_to_follow(study.experiment, study.plan, study.results, study.observer.known()).empty());
   FakeExecutor executor = study.make_executor();
   study.run(executor);
   CHECK(executor.requests.empty());

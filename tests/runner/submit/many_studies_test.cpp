@@ -153,7 +153,7 @@ TEST_CASE("preparations that the executor has not taken are given up, and the ne
   CHECK_FALSE(maker->is_submitted(0));
   maker->revoke_unsubmitted();
   const PreparationStatus status = preparation_status(study.context.results, study.plan.prepared[0], 1);
-  CHECK(status.kind == PreparationStatus::Kind::open);
+  CHECK(status.state == State::planned);
   CHECK(status.highest == 1);
 }
 
