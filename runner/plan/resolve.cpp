@@ -15,75 +15,6 @@ namespace hpcbench {
 
 namespace {
 
-template <typename Target, typename Source>
-void replace_if_given(Target& target, const Source& source) {
-  if (source) target = *source;
-}
-
-void override_parameters(Bindings& parameters, const Bindings& given) {
-  for (const auto& [name, value] : given) {
-    const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == name; });
-    if (found == parameters.end()) {
-      parameters.emplace_back(name, value);
-    } else {
-      found->second = value;
-    }
-  }
-}
-
-/// What an override says of `resources`; a text in place of a value, and the other way round.
-void override_resources(Resources& resources, const Override& given) {
-  const auto replace = [&](const char* key, auto& target, const auto& source) {
-    const auto same_key = [&](const FilledText& each) { return each.key == key; };
-    const auto text = std::find_if(given.resource_texts.begin(), given.resource_texts.end(), same_key);
-    if (!source && text == given.resource_texts.end()) return;
-    std::erase_if(resources.texts, same_key);
-    if (source) target = *source;
-    if (text != given.resource_texts.end()) resources.texts.push_back(*text);
-  };
-  replace("time", resources.time_s, given.time_s);
-  replace("cpus_per_task", resources.cpus_per_task, given.cpus_per_task);
-  resources.has_cpus = resources.has_cpus || given.cpus_per_task || has_text_of(given.resource_texts, "cpus_per_task");
-  replace("mem", resources.mem, given.mem);
-  replace("gres", resources.gres, given.gres);
-  replace("constraint", resources.constraint, given.constraint);
-  replace("exclusive", resources.exclusive, given.exclusive);
-  replace_if_given(resources.extra, given.extra);
-}
-
-void override_environment(Variables& environment, const Variables& given) {
-  for (const auto& [name, value] : given) {
-    const auto known =
-        std::find_if(environment.begin(), environment.end(), [&](const auto& each) { return each.first == name; });
-    if (known == environment.end()) {
-      environment.emplace_back(name, value);
-    } else {
-      known->second = value;
-    }
-  }
-}
-
-void apply_override(Work& work, const Override& given) {
-  if (given.command) {
-    work.trainer.reset();
-    work.command = *given.command;
-    work.shell = work.shell && work.command.size() == 1;  // a list of arguments is never a shell's text
-  }
-  override_parameters(work.parameters, given.parameters);
-  replace_if_given(work.launch, given.launch);
-  override_resources(work.resources, given);
-  override_environment(work.environment, given.environment);
-  if (given.container) work.container = given.container;
-  if (given.partition) work.partition = given.partition;
-  replace_if_given(work.modules, given.modules);
-  replace_if_given(work.files, given.files);
-  replace_if_given(work.setup, given.setup);
-  replace_if_given(work.metrics, given.metrics);
-  replace_if_given(work.success.exit_code, given.success_exit_code);
-  replace_if_given(work.success.pattern, given.success_pattern);
-  replace_if_given(work.success.require, given.success_require);
-}
-
 void check_placeholders(const Work& work, const std::vector<std::string>& axes, const Point& point,
                         const Experiment& experiment) {
   const std::string& path = experiment.path;
@@ -153,7 +84,7 @@ const ResolvedWork& WorkResolver::resolve(const Point& point) {
 const ResolvedWork& WorkResolver::make(const std::vector<bool>& matching, const Point& point) {
   auto work = std::make_shared<Work>(experiment_.work);
   for (std::size_t i = 0; i < matching.size(); ++i) {
-    if (matching[i]) apply_override(*work, experiment_.overrides[i]);
+    if (matching[i]) merge(*work, experiment_.overrides[i]);
   }
   check_placeholders(*work, axes_, point, experiment_);
   const std::vector<const std::string*> texts = texts_of_point(*work);

@@ -22,21 +22,9 @@ std::vector<std::string> surroundings(Work work) {
   return texts;
 }
 
-Work work_of(const Override& given) {
-  Work work;
-  work.resources.texts = given.resource_texts;
-  work.resources.extra = given.extra.value_or(work.resources.extra);
-  work.partition = given.partition;
-  work.modules = given.modules.value_or(work.modules);
-  work.setup = given.setup.value_or(work.setup);
-  work.environment = given.environment;
-  work.container = given.container;
-  return work;
-}
-
 bool changes_surroundings(const Override& given) {
-  return given.partition || given.modules || given.setup || given.container || !given.environment.empty() || given.constraint ||
-         given.gres;
+  return given.partition || given.modules || given.setup || given.container || !given.environment.empty() ||
+         given.resources.constraint || given.resources.gres;
 }
 
 void add_when(const Override& given, std::set<std::string>& names) {
@@ -66,7 +54,9 @@ std::vector<std::string> software_axes(const Experiment& experiment, std::vector
   };
   add_texts(experiment.work);
   for (const Override& given : experiment.overrides) {
-    add_texts(work_of(given));
+    Work work;
+    merge(work, given);
+    add_texts(work);
     if (!changes_surroundings(given)) continue;
     add_when(given, names);
   }

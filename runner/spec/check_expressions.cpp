@@ -246,7 +246,7 @@ class FormulaCheck {
     }
     check_requirements(work.success.require, by_name(anywhere));
     for (const ParsedOverride& entry : parsed_.overrides)
-      check_requirements(entry.override_.success_require.value_or(std::vector<LocatedExpression>()), by_name(anywhere));
+      check_requirements(entry.override_.success.require.value_or(std::vector<LocatedExpression>()), by_name(anywhere));
   }
 
  private:

@@ -172,29 +172,46 @@ struct Derived {
   LocatedExpression expression;
 };
 
-/// One entry of `overrides`: for points that match `when`, what is given here replaces the default, key by key.
-struct Override {
-  Condition when;                              // empty where it is written as
-  std::optional<ConditionExpression> when_if;  // an expression
-  std::optional<std::vector<std::string>> command;
-  std::optional<Launch> launch;
-  Bindings parameters;
-  std::optional<std::optional<double>> time_s;  // the keys of `resources`, each absent if not given
+/// The keys of `resources` that were given. `texts`: those with placeholders, in place of a value.
+struct ResourcesOverlay {
+  std::optional<double> time_s;
   std::optional<int> cpus_per_task;
   std::optional<std::string> mem, gres, constraint;
   std::optional<bool> exclusive;
   std::optional<std::vector<std::string>> extra;
-  std::vector<FilledText> resource_texts;
+  std::vector<FilledText> texts;
+};
+
+/// The keys of `success` that were given.
+struct SuccessOverlay {
+  std::optional<int> exit_code;
+  std::optional<std::string> pattern;
+  std::optional<std::vector<LocatedExpression>> require;
+};
+
+/// What the file, or an entry of `overrides`, says of the work: of maps key by key.
+struct WorkOverlay {
+  std::optional<std::vector<std::string>> command;
+  std::optional<Launch> launch;
+  Bindings parameters;
+  ResourcesOverlay resources;
   std::optional<std::string> partition;
   std::optional<std::vector<std::string>> modules;
   std::optional<std::vector<std::string>> setup;
-  Variables environment;  // of one name these
+  Variables environment;
   std::optional<Container> container;
   std::optional<std::vector<InputDeck>> files;
   std::optional<std::vector<Metric>> metrics;
-  std::optional<int> success_exit_code;
-  std::optional<std::string> success_pattern;
-  std::optional<std::vector<LocatedExpression>> success_require;
+  SuccessOverlay success;
+};
+/// What is given replaces what the work has. A command takes the place of a trainer.
+void merge(Work& work, const WorkOverlay& given);
+void merge(Resources& resources, const ResourcesOverlay& given);
+
+/// One entry of `overrides`: an overlay for points that match `when`.
+struct Override : WorkOverlay {
+  Condition when;                              // empty where it is written as
+  std::optional<ConditionExpression> when_if;  // an expression
   Place place;
 };
 

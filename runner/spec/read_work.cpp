@@ -18,16 +18,6 @@ std::optional<Launch> read_launch(MapReader& reader) {
   return reader.choice<Launch>("launch", {{"rank", Launch::rank}, {"node", Launch::node}, {"once", Launch::once}});
 }
 
-/// The keys of `resources` that were given.
-struct ParsedResources {
-  std::optional<double> time_s;
-  std::optional<int> cpus_per_task;
-  std::optional<std::string> mem, gres, constraint;
-  std::optional<bool> exclusive;
-  std::optional<std::vector<std::string>> extra;
-  std::vector<FilledText> texts;
-};
-
 /// A text with placeholders, in place of a value; true if the key has one.
 bool take_text(MapReader& reader, const YamlNode& map, const char* key, std::vector<FilledText>& texts) {
   const YamlNode* node = map.is_map() ? map.find(key) : nullptr;
@@ -49,9 +39,9 @@ void refuse_named_options(const YamlNode& extra, Diagnostics& diagnostics) {
   }
 }
 
-ParsedResources read_resources(const YamlNode& node, Diagnostics& diagnostics) {
+ResourcesOverlay read_resources(const YamlNode& node, Diagnostics& diagnostics) {
   MapReader reader(node, "resources", resources_keys(), diagnostics);
-  ParsedResources parsed;
+  ResourcesOverlay parsed;
   const auto has_text = [&](const char* key) { return take_text(reader, node, key, parsed.texts); };
   if (!has_text("time")) parsed.time_s = reader.duration("time");
   if (!has_text("cpus_per_task")) assign(parsed.cpus_per_task, reader.integer("cpus_per_task"));
@@ -70,35 +60,6 @@ ParsedResources read_resources(const YamlNode& node, Diagnostics& diagnostics) {
   return parsed;
 }
 
-void apply(const ParsedResources& parsed, Resources& resources) {
-  if (parsed.time_s) resources.time_s = parsed.time_s;
-  assign(resources.cpus_per_task, parsed.cpus_per_task);
-  resources.has_cpus = parsed.cpus_per_task || has_text_of(parsed.texts, "cpus_per_task");
-  if (parsed.mem) resources.mem = parsed.mem;
-  if (parsed.gres) resources.gres = parsed.gres;
-  if (parsed.constraint) resources.constraint = parsed.constraint;
-  assign(resources.exclusive, parsed.exclusive);
-  assign(resources.extra, parsed.extra);
-  resources.texts = parsed.texts;
-}
-
-void apply(const ParsedResources& parsed, Override& target) {
-  if (parsed.time_s) target.time_s = parsed.time_s;
-  target.cpus_per_task = parsed.cpus_per_task;
-  target.mem = parsed.mem;
-  target.gres = parsed.gres;
-  target.constraint = parsed.constraint;
-  target.exclusive = parsed.exclusive;
-  target.extra = parsed.extra;
-  target.resource_texts = parsed.texts;
-}
-
-struct ParsedSuccess {
-  std::optional<int> exit_code;
-  std::optional<std::string> pattern;
-  std::optional<std::vector<LocatedExpression>> require;
-};
-
 /// Conditions of a list, or one by itself.
 std::vector<LocatedExpression> read_requirements(const YamlNode& node, Diagnostics& diagnostics) {
   std::vector<LocatedExpression> conditions;
@@ -113,8 +74,8 @@ std::vector<LocatedExpression> read_requirements(const YamlNode& node, Diagnosti
   return conditions;
 }
 
-ParsedSuccess read_success(MapReader& reader, Diagnostics& diagnostics) {
-  ParsedSuccess parsed;
+SuccessOverlay read_success(MapReader& reader, Diagnostics& diagnostics) {
+  SuccessOverlay parsed;
   const YamlNode* node = reader.take("success");
   if (node == nullptr) return parsed;
   MapReader success(*node, "success", success_keys(), diagnostics);
@@ -157,6 +118,26 @@ std::optional<std::vector<std::string>> read_command(MapReader& reader, std::str
   return arguments;
 }
 
+/// The keys that the file and its overrides share, up to `setup`.
+void read_start_of_overlay(MapReader& reader, WorkOverlay& target, bool shell, Diagnostics& diagnostics) {
+  target.command = read_command(reader, "command", shell, diagnostics);
+  target.launch = read_launch(reader);
+  if (const YamlNode* parameters = reader.take("parameters"))
+    assign(target.parameters, read_bindings(*parameters, "`parameters`", diagnostics));
+  if (const YamlNode* resources = reader.take("resources")) target.resources = read_resources(*resources, diagnostics);
+  target.partition = reader.filled_text("partition");
+  target.modules = reader.texts_or_none("modules");
+  target.setup = reader.texts_or_none("setup");
+}
+
+/// From `files` on. `described`: as read_metrics has it.
+void read_end_of_overlay(MapReader& reader, WorkOverlay& target, Diagnostics& diagnostics,
+                         std::vector<Metric>* described = nullptr) {
+  target.files = read_decks(reader, diagnostics);
+  target.metrics = read_metrics(reader, false, diagnostics, described);
+  target.success = read_success(reader, diagnostics);
+}
+
 std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Diagnostics& diagnostics) {
   MapReader reader(node, "overrides", override_keys(), diagnostics);
   if (!node.is_map()) return std::nullopt;
@@ -168,23 +149,10 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
   if (!reader.has("when")) diagnostics.add(node.location, "an override needs `when`", "when: {strategy: ddp}");
   std::optional<ParsedCondition> condition;
   if (when != nullptr) condition = read_point_condition(*when, "`when`", diagnostics);
-  target.command = read_command(reader, "command", shell, diagnostics);
-  target.launch = read_launch(reader);
-  if (const YamlNode* parameters = reader.take("parameters")) {
-    assign(target.parameters, read_bindings(*parameters, "`parameters`", diagnostics));
-  }
-  if (const YamlNode* resources = reader.take("resources")) apply(read_resources(*resources, diagnostics), target);
-  target.partition = reader.filled_text("partition");
-  target.modules = reader.texts_or_none("modules");
-  target.setup = reader.texts_or_none("setup");
+  read_start_of_overlay(reader, target, shell, diagnostics);
   assign(target.environment, read_environment(reader, diagnostics));
   target.container = read_container(reader, diagnostics);
-  target.files = read_decks(reader, diagnostics);
-  target.metrics = read_metrics(reader, false, diagnostics);
-  const ParsedSuccess success = read_success(reader, diagnostics);
-  target.success_exit_code = success.exit_code;
-  target.success_pattern = success.pattern;
-  target.success_require = success.require;
+  read_end_of_overlay(reader, target, diagnostics);
   if (reader.has("when") && node.items.size() == 1) diagnostics.add(node.location, "this override changes nothing");
   reader.finish();
   if (!condition) return std::nullopt;
@@ -196,34 +164,26 @@ std::optional<ParsedOverride> read_override(const YamlNode& node, bool shell, Di
 }  // namespace
 
 void read_resources(const YamlNode& node, Resources& resources, Diagnostics& diagnostics) {
-  apply(read_resources(node, diagnostics), resources);
+  merge(resources, read_resources(node, diagnostics));
 }
 
 void read_work(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics) {
   Work& work = parsed.experiment.work;
-  work.trainer = reader.filled_text("trainer");
+  const std::optional<std::string> trainer = reader.filled_text("trainer");
   const std::vector<std::string>& tasks = trainer_tasks();
-  if (work.trainer && std::find(tasks.begin(), tasks.end(), *work.trainer) == tasks.end()) {
+  if (trainer && std::find(tasks.begin(), tasks.end(), *trainer) == tasks.end()) {
     diagnostics.add(parsed.root->find("trainer")->location,
-                    fmt::format("there is no task {}{}", cite(*work.trainer), did_you_mean(*work.trainer, tasks)),
+                    fmt::format("there is no task {}{}", cite(*trainer), did_you_mean(*trainer, tasks)),
                     "tasks of the built-in trainer: " + cite_all(tasks));
   }
   assign(work.shell, reader.flag("shell"));
-  assign(work.command, read_command(reader, "command", work.shell, diagnostics));
-  assign(work.launch, read_launch(reader));
-  if (const YamlNode* node = reader.take("parameters"))
-    assign(work.parameters, read_bindings(*node, "`parameters`", diagnostics));
-  if (const YamlNode* node = reader.take("resources")) apply(read_resources(*node, diagnostics), work.resources);
-  work.partition = reader.filled_text("partition");
-  assign(work.modules, reader.texts_or_none("modules"));
-  assign(work.setup, reader.texts_or_none("setup"));
+  WorkOverlay start, end;
+  read_start_of_overlay(reader, start, work.shell, diagnostics);
+  merge(work, start);
+  work.trainer = trainer;  // beside a command, it is refused later
   read_start(reader, parsed, diagnostics);
-  assign(work.files, read_decks(reader, diagnostics));
-  assign(work.metrics, read_metrics(reader, false, diagnostics, &parsed.experiment.described));
-  const ParsedSuccess success = read_success(reader, diagnostics);
-  assign(work.success.exit_code, success.exit_code);
-  if (success.pattern) work.success.pattern = success.pattern;
-  assign(work.success.require, success.require);
+  read_end_of_overlay(reader, end, diagnostics, &parsed.experiment.described);
+  merge(work, end);
   const YamlNode* overrides = reader.take("overrides");
   if (overrides == nullptr || !expect_list(*overrides, "`overrides`", diagnostics)) return;
   for (const YamlNode& item : overrides->items) {

@@ -100,16 +100,17 @@ TEST_CASE("nothing left, and far too much, are errors") {
 TEST_CASE("of overrides the last that matches wins, key by key, and equal work is shared") {
   Experiment experiment = example_experiment();
   experiment.repeats = 1;
+  experiment.work.resources.time_s.reset();  // of the points that no override matches
   Override first;
   first.when = {{"strategy", plain_values({"baseline"})}};
   first.command = {"python", "single.py"};
   first.launch = Launch::once;
-  first.time_s = std::optional<double>(60);
+  first.resources.time_s = 60;
   first.parameters = plain_bindings({{"lr", "2"}});
   Override second;
   second.when = {{"strategy", plain_values({"baseline"})}, {"gpus_per_node", plain_values({"2"})}};
-  second.time_s = std::optional<double>();
-  second.cpus_per_task = 4;
+  second.resources.time_s = 90;
+  second.resources.cpus_per_task = 4;
   second.parameters = plain_bindings({{"lr", "3"}, {"extra", "x"}});
   experiment.overrides = {first, second};
   const Plan plan = make_plan(experiment);
@@ -121,7 +122,7 @@ TEST_CASE("of overrides the last that matches wins, key by key, and equal work i
   CHECK(describe(one.parameters) == "batch_size=8, lr=2");
   const Work& both = *plan.configurations[1].work;
   CHECK(both.command == one.command);
-  CHECK_FALSE(both.resources.time_s);
+  CHECK(both.resources.time_s == 90);
   CHECK(both.resources.cpus_per_task == 4);
   CHECK(describe(both.parameters) == "batch_size=8, lr=3, extra=x");
   CHECK(plan.configurations[2].work == plan.configurations[3].work);

@@ -179,26 +179,26 @@ TEST_CASE("overrides hold what they say and nothing else") {
   CHECK(first.command == Texts{"python", "train_hf.py", "{{extra}}"});
   CHECK(first.launch == Launch::once);
   CHECK(describe(first.parameters) == "extra={{not read}}");
-  CHECK(first.time_s == 4 * 3600.0);
-  CHECK(first.cpus_per_task == 2);
-  CHECK(first.mem == "1G");
-  CHECK(first.exclusive == true);
+  CHECK(first.resources.time_s == 4 * 3600.0);
+  CHECK(first.resources.cpus_per_task == 2);
+  CHECK(first.resources.mem == "1G");
+  CHECK(first.resources.exclusive == true);
   CHECK(first.setup == Texts{"module load hf"});
   REQUIRE(first.metrics.has_value());
   CHECK(first.metrics->front().name == "loss");
-  CHECK(first.success_exit_code == 3);
-  CHECK(first.success_pattern == "done");
+  CHECK(first.success.exit_code == 3);
+  CHECK(first.success.pattern == "done");
   CHECK(first.place.file == "x.yaml");
   CHECK(first.place.line == 18);
   CHECK(first.place.column == 5);
   const Override& second = overrides[1];
   CHECK_FALSE(second.command.has_value());
   CHECK_FALSE(second.launch.has_value());
-  CHECK_FALSE(second.cpus_per_task.has_value());
+  CHECK_FALSE(second.resources.cpus_per_task.has_value());
   CHECK_FALSE(second.setup.has_value());
-  CHECK(second.time_s == 90 * 60.0);
-  CHECK(second.gres == "gpu:2");
-  CHECK(second.extra == Texts{"--nice=5"});
+  CHECK(second.resources.time_s == 90 * 60.0);
+  CHECK(second.resources.gres == "gpu:2");
+  CHECK(second.resources.extra == Texts{"--nice=5"});
 }
 
 TEST_CASE("report settings") {
