@@ -324,9 +324,9 @@ std::string list_preparations(const Study& study, const Plan& plan, const std::v
                            study.command("retry"), instance.name);
     } else if (!status.succeeded()) {
       lines += fmt::format("prepare {}: {}\n", instance.folder(),
-                           status.state != State::planned ? "would be taken up"
-                           : has_own_job(study.experiment, plan, i)     ? "would be made by a job"
-                                                                        : "would be made");
+                           status.state != State::planned           ? "would be taken up"
+                           : has_own_job(study.experiment, plan, i) ? "would be made by a job"
+                                                                    : "would be made");
     }
     const std::vector<std::string>& changed = found.outdated_inputs(i);
     if (!changed.empty()) refuse_outdated(study, instance, changed);
