@@ -59,6 +59,9 @@ endforeach()
 check_python(huggingface-callbacks ${CMAKE_CURRENT_SOURCE_DIR}/huggingface/callbacks_test.py huggingface 110 NEEDS huggingface)
 check_python(huggingface-continue ${CMAKE_CURRENT_SOURCE_DIR}/huggingface/continue_test.py huggingface 50 NEEDS huggingface)
 
+# A real Grid Engine, started and stopped by the tests; skipped where it is not installed.
+check_python(gridengine ${CMAKE_CURRENT_SOURCE_DIR}/gridengine/gridengine_test.py gridengine 150 WAITS)
+
 # A real Slurm, started and stopped by the tests; skipped where it is not installed. They mostly wait. The first one shows that one
 # can be started here, which is what the others need.
 check_python(slurm-cluster ${CMAKE_CURRENT_SOURCE_DIR}/slurm/cluster_test.py slurm 60 WAITS SETS_UP slurm)

@@ -8,6 +8,7 @@ const std::vector<ExecutorKind>& executor_kinds() {
   static const std::vector<ExecutorKind> kKinds = {
       {.name = "local", .runs_here = true},
       {.name = "slurm", .steps = true, .blocks = true, .preparation_jobs = true, .accounting = true, .shows_queue = true},
+      {.name = "commands", .described = true},
   };
   return kKinds;
 }

@@ -50,6 +50,11 @@ int examine(const DoctorOptions& options) {
   const double limit_s = probe_limit_s(options.probe_timeout);
   const Study study = load_study(options.study);
   if (!study.source.ours) require_own(study);  // it calls what the site names
+  if (options.probe && executor_kind(study.experiment.executor).described) {
+    throw InputError(
+        "error: --probe submits jobs to Slurm only, or runs one here\n  = for another batch system, run one "
+        "configuration of the study: hpcbench run FILE --repeats 1 --only CONDITION");
+  }
   Findings findings;
   ProcessToolRunner tools;
   examine_machine(study, tools, findings);
@@ -57,6 +62,8 @@ int examine(const DoctorOptions& options) {
   const std::string executor = study.experiment.executor;
   if (executor_kind(executor).steps) {
     examine_slurm(study, tools, findings);
+  } else if (executor_kind(executor).described) {
+    examine_batch_system(study, tools, findings);
   } else {
     examine_local(study, findings);
   }

@@ -21,6 +21,8 @@ void examine_modules(const Study& study, ToolRunner& tools, Findings& findings);
 void examine_local(const Study& study, Findings& findings);
 /// What Slurm will say to the study's jobs, asked beforehand; nothing is submitted.
 void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings);
+/// Whether the commands of a described batch system work here; nothing is submitted.
+void examine_batch_system(const Study& study, ToolRunner& tools, Findings& findings);
 
 /// Whether systemd ends the processes of a user who logs out: what logind's files below `root` (`/`) say of `user`.
 bool logout_ends_processes(const std::string& root, const std::string& user);

@@ -413,7 +413,10 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const Given& given, do
   if (!life) return {0, true};  // another job is about to claim it
   Claim claim;
   if (!token.empty()) {
-    started.job = job.name.empty() ? std::to_string(started.process.pid) : job.name;
+    const char* const given_job = std::getenv("HPCBENCH_JOB");  // of a batch system that a site describes
+    started.job = !job.name.empty()                            ? job.name
+                  : given_job != nullptr && *given_job != '\0' ? given_job
+                                                               : std::to_string(started.process.pid);
     claim = {.revoked = false, .why = {}, .token = token, .job = *started.job, .process = started.process};
     if (!try_claim(place.attempt_folder, claim)) return {0, true};
   }

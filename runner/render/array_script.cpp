@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/text.hpp"
 #include "render/attempt.hpp"
+#include "render/batch_system_script.hpp"
 #include "render/job_template.hpp"
 #include "render/packing.hpp"
 
@@ -120,11 +122,13 @@ std::string slurm_job_name(const std::string& experiment, const std::string& bat
 
 std::vector<std::string> batch_options(const Experiment& experiment, const Configuration& configuration,
                                        const RenderContext& context) {
+  if (executor_kind(context.executor).described) return batch_directives(experiment, configuration);
   return context.array_template.empty() ? std::vector<std::string>() : slurm_options(experiment, configuration);
 }
 
 std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& configuration,
                                                const std::string& batch, int count, const RenderContext& context) {
+  if (executor_kind(context.executor).described) return batch_system_script(experiment, configuration, context);
   if (context.array_template.empty()) return std::nullopt;
   return render_array_script(experiment, slurm_options(experiment, configuration), batch, count, context);
 }

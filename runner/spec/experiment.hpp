@@ -15,6 +15,7 @@
 #include "base/run_history.hpp"
 #include "base/state.hpp"
 #include "base/value.hpp"
+#include "spec/batch_system.hpp"
 #include "spec/located_expression.hpp"
 #include "yaml/used_files.hpp"
 
@@ -297,8 +298,9 @@ struct Site {
   std::vector<std::string> extra;
   Variables environment;
   std::vector<std::string> srun;
-  std::optional<int> max_queued;   // most jobs of ours in the queue
-  std::optional<int> max_running;  // most of an array that run at a time
+  std::optional<BatchSystem> commands;  // of the executor `commands`
+  std::optional<int> max_queued;        // most jobs of ours in the queue
+  std::optional<int> max_running;       // most of an array that run at a time
   CostLimits limits;
 };
 

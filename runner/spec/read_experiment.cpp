@@ -176,6 +176,13 @@ class Reading {
     experiment.limits.cost = site_.limits;
     read_root(root, parsed, diagnostics_);
     if (experiment.executor == "auto") experiment.executor = site_.executor.value_or("local");
+    if (executor_kind(experiment.executor).described && !site_.commands) {
+      const YamlNode* const node = root.is_map() ? root.find("executor") : nullptr;
+      if (node != nullptr) {
+        diagnostics_.add(node->location, "`executor: commands` needs a site that describes the batch system",
+                         "call with --site gridengine, pbs, lsf, flux or a file of your own");
+      }
+    }
     return parsed;
   }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/executor_kind.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "spec/fields.hpp"
@@ -84,6 +85,22 @@ void check_program(const YamlNode& root, const std::string& path, Diagnostics& d
                   "write the whole path, as it is on the nodes: hpcbench: /apps/hpcbench/bin/hpcbench");
 }
 
+/// `commands` and `executor: commands` need each other, and keys that only Slurm obeys are refused.
+void check_commands(const YamlNode& root, const Site& site, Diagnostics& diagnostics) {
+  const bool described = site.executor && executor_kind(*site.executor).described;
+  if (described && root.find("commands") == nullptr) {
+    diagnostics.add(root.find("executor")->location, "`executor: commands` needs `commands`, which describes the batch system",
+                    "begin with a copy of sites/gridengine.yaml, sites/pbs.yaml, sites/lsf.yaml or sites/flux.yaml");
+  }
+  if (!described && root.find("commands") != nullptr)
+    diagnostics.add(root.find("commands")->location, "`commands` is for `executor: commands` alone", "add executor: commands");
+  if (!described) return;
+  for (const char* const key : {"gres_type", "extra", "srun"}) {
+    if (const YamlNode* const node = root.find(key))
+      diagnostics.add(node->location, fmt::format("`{}` is for Slurm", key), "write a line in `commands.directives`");
+  }
+}
+
 }  // namespace
 
 Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagnostics) {
@@ -112,6 +129,8 @@ Site read_site(const YamlNode& said, const std::string& path, Diagnostics& diagn
   refuse_placeholders_in(root, {"partition", "account", "qos", "reservation", "gres_type", "extra", "hpcbench"}, "",
                          "write the value: a site is the same for all points", diagnostics);
   refuse_placeholders_in(root, {"modules"}, "", kModulesAdvice, diagnostics);
+  if (const YamlNode* node = reader.take("commands")) site.commands = read_batch_system(*node, diagnostics);
+  check_commands(root, site, diagnostics);
   if (const YamlNode* node = reader.take("limits")) {
     MapReader limits(*node, "limits", site_limits_keys(), diagnostics);
     assign(site.max_queued, limits.integer("max_queued"));

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/host.hpp"
+#include "executors/commands/commands_executor.hpp"
 #include "executors/local/local_executor.hpp"
 #include "executors/slurm/slurm_executor.hpp"
 
@@ -32,6 +33,19 @@ std::unique_ptr<Executor> make_slurm_executor(const std::vector<const Study*>& s
   return std::make_unique<SlurmExecutor>(settings, tools, system_clock(), std::move(note));
 }
 
+std::unique_ptr<Executor> make_commands_executor(const std::vector<const Study*>& studies,
+                                                 std::function<void(const std::string&)> note) {
+  static ProcessToolRunner tools;
+  CommandsSettings settings;
+  for (const Study* const study : studies) {
+    const Site& site = study->experiment.site;
+    settings.studies.push_back({study->experiment.name, study->results});
+    if (site.max_queued) settings.max_queued = std::min(settings.max_queued, *site.max_queued);
+  }
+  settings.system = studies.front()->experiment.site.commands.value_or(BatchSystem());
+  return std::make_unique<CommandsExecutor>(settings, tools, system_clock(), std::move(note));
+}
+
 /// An executor whose jobs wait in a queue.
 struct QueueRow {
   std::string_view name;
@@ -41,7 +55,7 @@ struct QueueRow {
 
 /// The row of the study's executor; null if its jobs run here.
 const QueueRow* queue_row(const Study& study) {
-  static const std::vector<QueueRow> kRows = {{"slurm", make_slurm_executor}};
+  static const std::vector<QueueRow> kRows = {{"slurm", make_slurm_executor}, {"commands", make_commands_executor}};
   const auto row =
       std::find_if(kRows.begin(), kRows.end(), [&](const QueueRow& each) { return each.name == study.experiment.executor; });
   return row == kRows.end() ? nullptr : &*row;

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "executors/slurm/slurm_users.hpp"
 #include "render/attempt.hpp"
+#include "render/batch_system_script.hpp"
 #include "render/blocks.hpp"
 #include "report/table.hpp"
 #include "study/index.hpp"
@@ -269,6 +270,18 @@ void check_study(const Study& study) {
       throw InputError(
           fmt::format("error: --results {}: Slurm cannot write below a folder whose name has `%`, `\\` or control "
                       "characters; choose another",
+                      study.results));
+    }
+  }
+  if (executor_kind(study.experiment.executor).described) {
+    check_batch_system(study.experiment, study.plan);
+    const bool plain = std::all_of(study.results.begin(), study.results.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("/._-+@=").find(c) != std::string_view::npos;
+    });
+    if (!plain) {
+      throw InputError(
+          fmt::format("error: --results {}: its name stands in lines that a batch system reads\n  = choose a folder "
+                      "of letters, digits and . _ - + @ = alone",
                       study.results));
     }
   }

@@ -152,7 +152,7 @@ class Schema(StudyTest):
         self.assertGreater(broken, len(caught))
 
     def test_every_key_is_documented(self):
-        docs = "".join((ROOT / "docs" / name).read_text() for name in ("experiment-file.md", "sources.md", "expressions.md"))
+        docs = "".join((ROOT / "docs" / name).read_text() for name in ("experiment-file.md", "sources.md", "expressions.md", "other-schedulers.md"))
         for kind in ("experiment", "site"):
             for name, definition in json.loads(self.hpcbench("schema", kind).stdout)["definitions"].items():
                 for key, shape in definition["properties"].items():

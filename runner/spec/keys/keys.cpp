@@ -301,6 +301,10 @@ const KeySection& site_keys() {
        {.name = "extra", .kind = KeyKind::texts_or_none, .about = "list of further options of sbatch"},
        environment_row(),
        srun_row(),
+       {.name = "commands",
+        .kind = KeyKind::map,
+        .about = "the batch system of the executor commands: its commands and patterns of their output",
+        .section = batch_system_keys},
        {.name = "limits", .kind = KeyKind::map, .about = "of this machine", .section = site_limits_keys}}};
   return kSection;
 }

@@ -74,6 +74,7 @@ struct KeySection {
 const KeySection& experiment_keys();
 const KeySection& site_keys();
 const KeySection& site_limits_keys();
+const KeySection& batch_system_keys();
 const KeySection& repeats_keys();
 const KeySection& range_keys();
 const KeySection& budget_keys();

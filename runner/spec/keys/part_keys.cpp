@@ -315,6 +315,35 @@ const KeySection& import_keys() {
   return kSection;
 }
 
+const KeySection& batch_system_keys() {
+  static const KeySection kSection = {
+      "batch_system",
+      {{.name = "name", .kind = KeyKind::filled_text, .about = "the batch system's name, for messages", .required = true},
+       {.name = "submit", .kind = KeyKind::texts, .about = "command that submits {{script}}", .required = true},
+       {.name = "id",
+        .kind = KeyKind::filled_text,
+        .about = "pattern of what it prints: group 1 is the job's id",
+        .required = true},
+       {.name = "later", .kind = KeyKind::filled_text, .about = "pattern of what it prints when it takes no more jobs for now"},
+       {.name = "list", .kind = KeyKind::texts, .about = "command that lists the jobs of {{user}}", .required = true},
+       {.name = "job",
+        .kind = KeyKind::filled_text,
+        .about = "pattern of one job of the list, with the groups id, name and state",
+        .required = true},
+       {.name = "empty", .kind = KeyKind::filled_text, .about = "pattern of what `list` prints when it fails for lack of jobs"},
+       {.name = "waiting", .kind = KeyKind::texts, .about = "states of jobs that wait", .required = true},
+       {.name = "running", .kind = KeyKind::texts, .about = "states of jobs that run", .required = true},
+       {.name = "stuck", .kind = KeyKind::texts_or_none, .about = "states in which a job stays until the user acts"},
+       {.name = "ended", .kind = KeyKind::texts_or_none, .about = "states of jobs that have ended"},
+       {.name = "cancel", .kind = KeyKind::texts, .about = "command that ends the jobs {{ids}}", .required = true},
+       {.name = "directives",
+        .kind = KeyKind::texts,
+        .about = "lines of the script; one whose placeholder has no value is left out",
+        .required = true},
+       {.name = "job_variable", .kind = KeyKind::filled_text, .about = "variable in which a job finds its id: JOB_ID"}}};
+  return kSection;
+}
+
 const KeySection& site_limits_keys() {
   static const KeySection kSection = {
       "site_limits",
