@@ -166,7 +166,7 @@ void RoundRun::say_detached() {
   text += not_begun == 0 ? ""
                          : fmt::format(", {} not {}", counted(not_begun, "run has", "runs have"),
                                        executor_->runs_here() ? "begun" : "been submitted");
-  say(fmt::format("detached: {}. `{}{}` carries on{}.", text, study_.command("run"),
+  say(fmt::format("detached: {}. `{}{}{}` carries on{}.", text, study_.command("run"), study_.narrowing,
                   options_.at_most_hours ? " --at-most ..." : "",  // counted from the start by each call
                   counts.running > 0 ? fmt::format(", `{}` ends what runs", study_.command("cancel")) : ""));
 }

@@ -321,6 +321,8 @@ Study load_study(const StudyOptions& options) {
   study.source.experiment = study.experiment.name;
   study.plan = make_plan(study.experiment);
   if (!options.only.empty()) study.narrowed = select(study.plan, parse_selection(options.only, "--only"));
+  if (!options.only.empty()) study.narrowing += " --only " + shell_quote(options.only);
+  if (options.repeats > 0) study.narrowing += fmt::format(" --repeats {}", options.repeats);
   study.results = study.results_root + "/" + study.experiment.name;
   if (options.looks_back && !study.from_last_run) note_other_file(study);
   if (const auto& retired = study.experiment.retired) {

@@ -38,8 +38,8 @@ struct Study {
   bool from_last_run = false;                // or named as a study of the results folder
   bool is_unpacked = false;                  // as in StudyOptions
   bool one_of_many = false;                  // of this call: what is advised names it
-  std::string round;                         // which part of its runs this is, where it is run in rounds: `block 3`
   std::string in_results;                    // ` --results DIR` as it was given, for commands that are advised
+  std::string narrowing;                     // ` --only COND --repeats N` likewise, for those that continue this call
 
   /// What is asked for: all of the plan, or what --only leaves.
   const Plan& selected() const { return narrowed ? *narrowed : plan; }

@@ -170,6 +170,7 @@ Pace StudyRun::announce_runs() {
   OutcomeCounts counts = count_outcomes(counting_states(states_), study_.selected());
   if (options_.again) counts = {counts.asked + counts.set_aside, 0, 0, 0};
   if (!announce(study_, diff, counts, options_)) return end(0);
+  call_.progress.count(study_.experiment.name, {counts.asked, counts.ended, counts.succeeded, 0});
   if (const std::string why = why_none_to_retry(states_, study_, options_.retry); !why.empty()) say(why);
   return Pace::again;
 }
@@ -243,7 +244,7 @@ int StudyRun::summarise() const {
   OutcomeCounts counts = count_outcomes(runs, study_.selected());
   // An adaptive study asks for the runs up to where it has come.
   if (rounds_->is_adaptive()) counts.asked = counts.ended;
-  if (!anything_ && counts.ended == counts.asked) {
+  if (!anything_ && counts.ended == counts.asked && counts.asked > 0) {
     say(fmt::format(
         "nothing to do: all {} runs have an outcome{}; nothing was run again", counts.asked,
         counts.set_aside == 0 ? "" : fmt::format(", and {} set aside", counted(counts.set_aside, "run is", "runs are"))));

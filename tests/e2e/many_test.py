@@ -108,6 +108,23 @@ class Many(StudyTest):
         self.hpcbench("run", *files)
         self.assertEqual(len(self.lines("began")), 8)
 
+    def test_the_advice_after_an_interrupt_continues_this_call(self):
+        files = [self.study(name, seconds="0.3", repeats="9") for name in ("a", "b")]
+        call = self.start("run", *files, "--only", "k=1", "--repeats", "2")
+        self.wait_for(lambda: self.lines("began"), "a run")
+        call.send_signal(signal.SIGINT)
+        said, err = call.communicate(timeout=120)
+        self.assertIn("`hpcbench run a --only k=1 --repeats 2` carries on", said + (err or ""))
+        for name in "ab":
+            self.hpcbench("run", name, "--only", "k=1", "--repeats", "2")
+        self.assertEqual(sorted(self.lines("began")), ["a", "a", "b", "b"])
+
+    def test_a_block_that_is_too_dear_is_not_called_done(self):
+        self.write("b.yaml", STUDY % ("b", self.folder, "b", 0, 0, 2) + "resources: {time: 1h}\n")
+        said = self.hpcbench("run", "b.yaml", "--at-most", "0.1 node-hours").stderr
+        self.assertIn("no block is begun", said)
+        self.assertNotIn("all 0 runs", said)
+
     def test_nothing_begins_where_a_file_is_wrong_or_there_twice(self):
         good = self.study("good")
         self.write("x.yaml", "experiment: x\nmatrx: {}\n")

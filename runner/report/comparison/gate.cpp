@@ -56,12 +56,14 @@ std::string lack_of(const Row* row, const char* side) {
 std::string why_not_ended(const Row& b, int unfinished, int not_begun) {
   std::vector<std::string> parts;
   const auto have = [](int count) { return count == 1 ? "has" : "have"; };
-  if (unfinished > 0)
+  if (unfinished > 0) {
     parts.push_back(
         fmt::format("{} of B {} not ended: {}", counted_runs(unfinished), have(unfinished), list_outcomes(b, std::nullopt)));
-  if (not_begun > 0)
+  }
+  if (not_begun > 0) {
     parts.push_back(fmt::format("{} of B {} not begun: run {}, or give --allow-missing", counted_runs(not_begun),
                                 have(not_begun), not_begun == 1 ? "it" : "them"));
+  }
   return join(parts, "; ");
 }
 
