@@ -9,6 +9,7 @@
 
 #include "base/host_list.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/event_files.hpp"
 #include "ingest/events.hpp"

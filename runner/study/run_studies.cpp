@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/terminal.hpp"
