@@ -161,16 +161,16 @@ int ingest_run(const IngestOptions& options) {
   if (files.empty() && request.values.empty() && !request.outcome) {
     throw InputError("error: name the files of the run, or say --value metric=number or --outcome");
   }
-  std::vector<ImportRequest> requests;
+  ImportPlan plan;
   for (std::size_t i = 0; i < (options.each ? files.size() : 1); ++i) {
     request.files = options.each ? std::vector{files[i]} : files;
     request.where =
         request.files.empty() ? "--run " + options.run : std::filesystem::path(request.files.front()).filename().string();
-    requests.push_back(request);
+    plan.requests.push_back(request);
   }
-  refuse_changed_files(study, requests);
-  for (ImportRequest& each : requests) keep_given_before(study, each);
-  const ImportResult result = import_runs(study, requests, ImportOrigin::command, false);
+  refuse_changed_files(study, plan.requests);
+  for (ImportRequest& each : plan.requests) keep_given_before(study, each);
+  const ImportResult result = import_runs(study, plan, ImportOrigin::command, false);
   for (const std::string& note : result.notes) say("note: " + printable(note));
   for (const std::string& problem : result.problems) say(problem);
   for (const std::string& path : result.paths) {

@@ -99,12 +99,12 @@ void leave_out_others(const Study& study, const FileStudy& file, const Import& i
   }
 }
 
-/// Whether both give a value of the same metric, as far as that is known before their files are read.
-bool share_a_metric(const ImportRequest& a, const ImportRequest& b) {
-  if (!a.files.empty() && !b.files.empty()) return true;
-  return std::any_of(a.values.begin(), a.values.end(), [&](const GivenValue& value) {
-    return std::any_of(b.values.begin(), b.values.end(), [&](const GivenValue& other) { return other.metric == value.metric; });
-  });
+/// The metrics that a request gives, as far as that is known before its files are read: these may hold any.
+std::vector<std::string> given_metrics(const ImportRequest& request) {
+  std::vector<std::string> names;
+  if (!request.files.empty()) names.emplace_back();
+  for (const GivenValue& value : request.values) names.push_back(value.metric);
+  return names;
 }
 
 std::string kind_of_value(const ImportRequest& request) {
@@ -114,24 +114,26 @@ std::string kind_of_value(const ImportRequest& request) {
 /// A row shows one statistic, of one kind of value: a mean and a minimum, or a mean and single runs, are no sample. Leaves out
 /// what differs from the first one, with a problem.
 void refuse_mixed_statistics(const Plan& points, ImportPlan& plan) {
-  std::map<std::size_t, std::vector<ImportRequest>> kept;  // by configuration
-  std::vector<ImportRequest> all;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> first;  // by configuration and metric: the index in `kept`
+  std::vector<ImportRequest> kept;
   for (ImportRequest& request : plan.requests) {
-    std::vector<ImportRequest>& of_point = kept[request.configuration];
-    const auto other = std::find_if(of_point.begin(), of_point.end(), [&](const ImportRequest& earlier) {
-      return earlier.statistic != request.statistic && share_a_metric(earlier, request);
-    });
-    if (other != of_point.end()) {
+    const std::vector<std::string> metrics = given_metrics(request);
+    const ImportRequest* other = nullptr;
+    for (const std::string& metric : metrics) {
+      const auto found = first.find({request.configuration, metric});
+      if (found != first.end() && kept[found->second].statistic != request.statistic) other = &kept[found->second];
+    }
+    if (other != nullptr) {
       plan.problems.push_back(
           printable(fmt::format("{}: error: this is {} of {}, and {} gives {}", request.where, kind_of_value(request),
                                 describe_point(points, request.configuration), other->where, kind_of_value(*other))) +
           "\n  = a row shows one statistic: keep one of them, give one another metric, or tell them apart by an axis");
       continue;
     }
-    of_point.push_back(request);
-    all.push_back(std::move(request));
+    for (const std::string& metric : metrics) first.emplace(std::pair(request.configuration, metric), kept.size());
+    kept.push_back(std::move(request));
   }
-  plan.requests = std::move(all);
+  plan.requests = std::move(kept);
 }
 
 /// A row of several published values of one statistic shows their median.
@@ -258,6 +260,19 @@ std::size_t find_point(const Plan& plan, const std::string& text) {
   return points.front();
 }
 
+namespace {
+
+std::map<std::string, long long> requests_by_file(const ImportPlan& plan) {
+  std::map<std::string, long long> counts;
+  for (const ImportRequest& request : plan.requests) {
+    for (const std::string& file : request.files) ++counts[file];
+    if (request.line) ++counts[request.line->table];
+  }
+  return counts;
+}
+
+}  // namespace
+
 ImportPlan plan_imports(const Study& study) {
   ImportPlan plan;
   const std::optional<FileStudy> file = file_without_changes(study);
@@ -278,16 +293,32 @@ ImportPlan plan_imports(const Study& study) {
       }
     }
     if (files.empty() && !import.files.empty()) continue;
+    plan.read.insert(files.begin(), files.end());
     if (import.is_table) {
-      for (const std::string& table : files) plan_table(study, import, table, inherited, plan);
+      for (const std::string& table : files) {
+        const std::size_t sound = plan.problems.size();
+        plan_table(study, import, table, inherited, plan);
+        if (plan.problems.size() > sound) plan.broken.insert(table);
+      }
     } else {
+      const std::size_t sound = plan.problems.size();
       add_file_requests(study, import, files, plan);
+      if (plan.problems.size() > sound) plan.broken.insert(files.begin(), files.end());
     }
     if (inherited) leave_out_others(study, *file, import, before, plan);
   }
+  const std::map<std::string, long long> asked = requests_by_file(plan);
+  const std::size_t sound = plan.problems.size();
   merge_equal_runs(plan);
   convert_given_units(study.experiment, plan);
   refuse_mixed_statistics(study.plan, plan);
+  if (plan.problems.size() > sound) {
+    const std::map<std::string, long long> kept = requests_by_file(plan);
+    for (const auto& [path, count] : asked) {
+      const auto found = kept.find(path);
+      if (found == kept.end() || found->second < count) plan.broken.insert(path);
+    }
+  }
   note_several_statistics(study.plan, plan);
   return plan;
 }

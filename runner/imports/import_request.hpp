@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,7 +40,9 @@ struct ImportPlan {
   std::vector<std::string> problems;  // `study.yaml:40:5: error: ...`
   std::vector<std::string> notes;  // globs without files, lines of points that a profile left out, columns that nothing reads
   std::vector<std::pair<std::string, std::string>> missing;  // place and pattern of files that do not exist
-  bool whole = true;  // every file and every line is there: what else was imported earlier is asked for no more
+  bool whole = true;             // every file and every line is there: what else was imported earlier is asked for no more
+  std::set<std::string> read;    // absolute paths of all files that were found
+  std::set<std::string> broken;  // those of them of which something is wrong
 };
 ImportPlan plan_imports(const Study& study);
 

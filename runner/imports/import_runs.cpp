@@ -53,21 +53,22 @@ struct Task {
 
 class Importer {
  public:
-  Importer(const Study& study, ImportOrigin origin, bool withdraw)
+  Importer(const Study& study, const ImportPlan& plan, ImportOrigin origin, bool withdraw)
       : study_(study),
+        plan_(plan),
         origin_(origin),
         withdraw_(withdraw),
         changed_for_now_(origin == ImportOrigin::experiment_file &&
                          (!study.source.profile.empty() || !study.source.settings.empty())) {}
 
-  ImportResult run(const std::vector<ImportRequest>& requests) {
+  ImportResult run() {
     // Mostly there is nothing to do: seen without a lock, and without a write.
-    decide(requests);
+    decide();
     if (!tasks_.empty() || !stale_.empty()) {
       make_folders(study_.results_root, kUserFolder);
       make_folders(study_.results + "/imports");
       const ExperimentLock lock = own();
-      decide(requests);
+      decide();
       write();
     }
     if (origin_ == ImportOrigin::experiment_file) find_gone();
@@ -88,10 +89,12 @@ class Importer {
   }
 
   /// Of each imported run the highest attempt.
-  void look(const std::vector<ImportRequest>& requests) {
+  void look() {
     existing_.clear();
+    earlier_.clear();
     std::set<std::string> configurations;
-    for (const ImportRequest& request : requests) configurations.insert(study_.plan.configurations[request.configuration].id);
+    for (const ImportRequest& request : plan_.requests)
+      configurations.insert(study_.plan.configurations[request.configuration].id);
     for (const AttemptKey& key : imported_attempts(study_.results)) configurations.insert(key.config_id);
     for (const std::string& id : configurations) {
       for (const AttemptKey& key : imported_attempts_of(study_.results, id)) {
@@ -103,18 +106,23 @@ class Importer {
         if (!known.empty() && known.back().key.run == key.run) known.pop_back();
         known.push_back({key, *std::move(imported), claim && claim->revoked});
       }
+      for (const ExistingImport& import : existing_[id]) {
+        if (import.revoked || !import.imported.by_file) continue;
+        for (const ImportedSource& source : import.imported.sources) earlier_.insert(source.path);
+      }
     }
   }
 
-  void decide(const std::vector<ImportRequest>& requests) {
+  void decide() {
     result_ = {};
+    broken_ = plan_.broken;
     tasks_.clear();
     stale_.clear();
-    look(requests);
+    look();
     std::vector<Task> fresh;
     std::map<std::string, const ImportRequest*> seen;
     std::map<std::string, int> without_sources;
-    for (const ImportRequest& request : requests) {
+    for (const ImportRequest& request : plan_.requests) {
       const std::string& id = study_.plan.configurations[request.configuration].id;
       Task task{&request, {}, {}, request_hash(study_, request), {}, origin_ == ImportOrigin::experiment_file};
       if (!find_sources(request, existing_[id], task.sources)) continue;
@@ -204,6 +212,7 @@ class Importer {
   /// A changed source is a new content of the run that it was: where the file withdraws one, a new one takes its place. A line
   /// of a table that moved within it takes the place of the run with the same values.
   void place_fresh(std::vector<Task> fresh) {
+    leave_out_beside_earlier(fresh);
     std::erase_if(fresh, [&](Task& task) { return task.request->files.empty() && take_place(task, true); });
     std::map<std::string, int> highest;
     for (Task& task : fresh) {
@@ -231,13 +240,35 @@ class Importer {
   }
 
   bool may_withdraw(const ExistingImport& import) const {
-    return withdraw_ && result_.problems.empty() && !import.matched && !import.revoked && import.imported.by_file;
+    if (!withdraw_ || import.matched || import.revoked || !import.imported.by_file) return false;
+    if (plan_.whole && plan_.problems.empty() && result_.problems.empty()) return true;
+    const std::vector<ImportedSource>& sources = import.imported.sources;
+    return !sources.empty() && study_.plan.find(import.key.config_id) &&
+           std::all_of(sources.begin(), sources.end(), [&](const ImportedSource& source) {
+             return plan_.read.contains(source.path) && !broken_.contains(source.path);
+           });
+  }
+
+  /// A file that is broken now, and gave runs earlier, gives no others beside them: those count until it is read whole.
+  void leave_out_beside_earlier(std::vector<Task>& fresh) {
+    std::set<std::string> left_out;
+    std::erase_if(fresh, [&](const Task& task) {
+      const auto found = std::find_if(task.sources.begin(), task.sources.end(), [&](const ImportedSource& source) {
+        return broken_.contains(source.path) && earlier_.contains(source.path);
+      });
+      if (found != task.sources.end()) left_out.insert(found->path);
+      return found != task.sources.end();
+    });
+    for (const std::string& path : left_out) {
+      result_.notes.push_back(fmt::format(
+          "{}: what was read of it earlier still counts, and nothing of what it says now, until all of it can be read", path));
+    }
   }
 
   void find_stale() {
     for (const auto& [id, imports] : existing_) {
       for (const ExistingImport& import : imports) {
-        if (may_withdraw(import)) stale_.push_back(import.key);
+        if (may_withdraw(import)) stale_.push_back(import);
       }
     }
   }
@@ -246,8 +277,9 @@ class Importer {
     for (const auto& [id, imports] : existing_) {
       if (!study_.plan.find(id)) continue;
       for (const ExistingImport& known : imports) {
-        const bool counts = known.imported.by_file && !known.matched && !known.revoked &&
-                            std::find(stale_.begin(), stale_.end(), known.key) == stale_.end();
+        const bool counts =
+            known.imported.by_file && !known.matched && !known.revoked &&
+            std::none_of(stale_.begin(), stale_.end(), [&](const ExistingImport& stale) { return stale.key == known.key; });
         const std::vector<ImportedSource>& sources = known.imported.sources;
         const auto lost = std::find_if(sources.begin(), sources.end(), [](const ImportedSource& source) {
           std::error_code error;
@@ -269,6 +301,7 @@ class Importer {
           cached != hashes_.end() ? std::optional(cached->second) : identify(path, known);
       if (!source) {
         result_.problems.push_back(fmt::format("{}: error: {} cannot be read", request.where, path));
+        broken_.insert(path);
         return false;
       }
       hashes_[path] = *source;
@@ -336,6 +369,7 @@ class Importer {
       if (const std::vector<std::string> problems = folder.prepare(); !problems.empty()) {
         for (const std::string& problem : problems)
           result_.problems.push_back(fmt::format("{}: error: {}", task.request->where, problem));
+        for (const ImportedSource& source : task.sources) broken_.insert(source.path);
         (task.key.attempt == 1 ? result_.taken : result_.again) -= 1;
         continue;
       }
@@ -349,7 +383,7 @@ class Importer {
     for (const Task& task : tasks_) keep_set_aside(task);
     note_imported_attempts(study_.results, keys);
     for (const AttemptKey& key : keys) result_.paths.push_back(to_string(key));
-    if (result_.problems.empty()) revoke_stale(keys);
+    revoke_stale(keys);
     sync_file_system(study_.results);
     Store store = open_index(study_.results_root);
     index_attempts(store, study_.results, keys);
@@ -360,8 +394,9 @@ class Importer {
     Claim claim;
     claim.revoked = true;
     claim.why = std::string(kVoidPrefix) + kWithdrawn;
-    for (const AttemptKey& highest : stale_) {
-      for (AttemptKey key = highest; key.attempt > 0; --key.attempt) {
+    for (const ExistingImport& stale : stale_) {
+      if (!may_withdraw(stale)) continue;  // a file that seemed whole was not
+      for (AttemptKey key = stale.key; key.attempt > 0; --key.attempt) {
         const std::string folder = study_.results + '/' + to_string(key);
         if (!fs::exists(folder) || !try_claim(folder, claim)) continue;
         touched.push_back(key);
@@ -371,6 +406,7 @@ class Importer {
   }
 
   const Study& study_;
+  const ImportPlan& plan_;
   ImportOrigin origin_;
   bool withdraw_;
   bool changed_for_now_;  // a profile or --set: what is there is not read again for its sake
@@ -378,14 +414,16 @@ class Importer {
   std::map<std::string, ImportedSource> hashes_;                 // by path
   std::vector<Task> tasks_;
   std::deque<ImportRequest> by_hand_;  // of tasks: their addresses stay
-  std::vector<AttemptKey> stale_;
+  std::vector<ExistingImport> stale_;
+  std::set<std::string> earlier_;  // paths of files that gave runs which count
+  std::set<std::string> broken_;   // of files of which something is wrong
   ImportResult result_;
 };
 
 }  // namespace
 
-ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& requests, ImportOrigin origin, bool withdraw) {
-  return Importer(study, origin, withdraw).run(requests);
+ImportResult import_runs(const Study& study, const ImportPlan& plan, ImportOrigin origin, bool withdraw) {
+  return Importer(study, plan, origin, withdraw).run();
 }
 
 namespace {
@@ -427,9 +465,8 @@ void take_in_imports(Study& study) {
   study.broken_imports = one_for_each_file(plan.problems);
   for (const std::string& problem : study.broken_imports) say(problem);
   const bool as_in_file = study.source.profile.empty() && study.source.settings.empty();
-  const bool whole = plan.problems.empty() && plan.whole;
   try {
-    const ImportResult result = import_runs(study, plan.requests, ImportOrigin::experiment_file, as_in_file && whole);
+    const ImportResult result = import_runs(study, plan, ImportOrigin::experiment_file, as_in_file);
     for (const std::string& note : result.notes) say("note: " + printable(note));
     for (const std::string& problem : one_for_each_file(result.problems)) {
       say(problem);

@@ -27,9 +27,13 @@ inline constexpr int kBrokenImports = 2;
 enum class ImportOrigin { experiment_file, command };
 
 /// Imports what is new: attempt folders CONFIG_ID/iNN/aN, each whole or absent (imported.json is written last, the
-/// folder renamed when all of it is durable). `withdraw`: what the experiment file asked for earlier and is not among
-/// `requests` is revoked. UnavailableError if the results cannot be written, or another process imports for over 30 s.
-ImportResult import_runs(const Study& study, const std::vector<ImportRequest>& requests, ImportOrigin origin, bool withdraw);
+/// folder renamed when all of it is durable). UnavailableError if the results cannot be written, or another process imports for
+/// over 30 s.
+///
+/// `withdraw`: runs that the experiment file asked for earlier, and that are not among the requests, are revoked: all of them
+/// where the plan is whole, else those that come only from files that were read without a problem. A file with a problem keeps
+/// the runs that it gave earlier, and gives no others beside them.
+ImportResult import_runs(const Study& study, const ImportPlan& plan, ImportOrigin origin, bool withdraw);
 
 /// Imports what `import:` asks for, and reports on stderr what was done and what is wrong. Never throws for what is wrong with
 /// the imports or for results that cannot be written: the report is still printed. Fills in `broken_imports` where something is

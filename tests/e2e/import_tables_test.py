@@ -107,6 +107,44 @@ class Statistics(Tables):
         self.assertIn("`n` has no effect without `statistic`", self.hpcbench("report", "old.yaml").stderr)
 
 
+class Changed(Tables):
+    """A file that changed, beside one that is missing or broken."""
+
+    STUDY = """
+experiment: z
+matrix: {s: [base, ddp]}
+baseline: {s: base}
+report: {metric: train_s}
+import: [x1.csv, x2.csv]
+"""
+
+    def rows(self, base, ddp, code=0):
+        self.write("x1.csv", f"s,train_s\nbase,{base}\nddp,{ddp}\n")
+        report = self.hpcbench("report", "z.yaml", "--format", "json", code=code)
+        self.said = report.stderr
+        return [(row["n"], row["median"]) for row in json.loads(report.stdout)["rows"]]
+
+    def test_its_new_values_replace_the_old_ones_though_another_file_is_missing(self):
+        self.write("z.yaml", self.STUDY)
+        self.assertEqual(self.rows(100, 50), [(1, 100), (1, 50)])
+        self.assertEqual(self.rows(200, 50), [(1, 200), (1, 50)])
+        self.assertEqual(self.rows(200, 40), [(1, 200), (1, 40)])
+
+    def test_a_file_with_a_broken_line_keeps_its_earlier_values_and_says_so(self):
+        self.write("z.yaml", self.STUDY)
+        self.assertEqual(self.rows(100, 50), [(1, 100), (1, 50)])
+        self.assertEqual(self.rows(200, "oops", code=2), [(1, 100), (1, 50)])
+        self.assertIn("x1.csv: what was read of it earlier still counts", self.said)
+        self.assertEqual(self.rows(200, 40), [(1, 200), (1, 40)])
+
+    def test_a_sound_file_is_read_again_beside_a_broken_one(self):
+        self.write("z.yaml", self.STUDY)
+        self.write("x2.csv", "s,train_s\nddp,60\n")
+        self.assertEqual(self.rows(100, 50), [(1, 100), (2, 55)])
+        self.write("x2.csv", "s,train_s\nddp,oops\n")
+        self.assertEqual(self.rows(200, 40, code=2), [(1, 200), (2, 50)])
+
+
 class NoValue(Tables):
     def test_a_negative_time_is_an_error_at_its_line(self):
         self.study("gpu,time_s,bw\na,-5,-1\nb,6,2\n")
