@@ -405,6 +405,10 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const Given& given, do
   Supervisor supervisor(prepare_signals(token.empty(), in_slurm));
   StartedFacts started{.process = this_process(), .job = std::nullopt};
   SlurmJobFacts job = in_slurm ? slurm_job_facts() : SlurmJobFacts();
+  if (!token.empty() && executor_kind(info.executor).described) {
+    supervisor.expect_request(
+        [folder = place.attempt_folder] { return ::access((folder + "/cancel_requested").c_str(), F_OK) == 0; });
+  }
   if (in_slurm && block == nullptr) supervisor.expect_limit([job] { return time_left_s(job).value_or(0); });
   if (in_slurm && supervisor.await_wish(0).cancelled_by) return {kSignalExitBase + SIGTERM, false};  // Slurm knows why
   if (!token.empty() && ::access((place.attempt_folder + "/claim").c_str(), F_OK) == 0) return {0, true};

@@ -21,6 +21,7 @@ namespace hpcbench {
 
 namespace {
 
+constexpr double kAskInterval = 1;  // seconds between looks whether a person wants the end
 constexpr double kForeverS = std::numeric_limits<double>::infinity();
 constexpr double kShortestLeftS = 1;     // until a limit: schedulers count whole seconds
 constexpr double kKillAgainS = 0.1;      // a process may have started another one while it was killed
@@ -135,6 +136,11 @@ double Supervisor::deadline_s() const {
 void Supervisor::wait_for_ranks() {
   while (running_ > 0) {
     if (monotonic_s() >= warning_at_s()) warn();
+    const bool can_be_asked = is_asked_to_end_ && !ending_;
+    if (can_be_asked && is_asked_to_end_()) {
+      result_.cancelled_by = SIGTERM;
+      begin_ending(SIGTERM);
+    }
     const auto next_end_s = [&] { return ending_ ? *kill_at_s_ : std::min(deadline_s(), limit_at_s_); };
     if (monotonic_s() >= next_end_s()) {
       if (ending_) {
@@ -145,7 +151,7 @@ void Supervisor::wait_for_ranks() {
         begin_ending(SIGTERM);
       }
     }
-    const double next_s = next_end_s();
+    const double next_s = can_be_asked ? std::min(next_end_s(), monotonic_s() + kAskInterval) : next_end_s();
     pid_t child = 0;
     const int signal = next_signal(std::min(next_s, warning_at_s()) - monotonic_s(), child);
     take_signal(signal, child);

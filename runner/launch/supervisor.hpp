@@ -36,7 +36,7 @@ struct SupervisionRules {
 };
 
 /// Starts processes and sees that all of them, and all that they start, end: when one fails, when the time is over, when
-/// this process is asked to end (SIGTERM, SIGINT), and what is left when the last one ended by itself. No threads, no polling.
+/// this process is asked to end (SIGTERM, SIGINT), and what is left when the last one ended by itself. No threads.
 class Supervisor {
  public:
   /// In the foreground SIGHUP is a wish to end, too, the signal that came is the one that processes get, and signals that
@@ -52,6 +52,10 @@ class Supervisor {
   /// In a batch job, for how many seconds processes may go on after SIGUSR1: a scheduler says early that its limit is near, and
   /// somebody may move that. Asked then, and again when that time is over. Without it, the time is over with the signal.
   void expect_limit(std::function<double()> time_left_s) { time_left_s_ = std::move(time_left_s); }
+
+  /// Asked once a second whether a person wants the end of what runs, where a batch system would only kill this process and
+  /// leave the others. Yes counts as SIGTERM.
+  void expect_request(std::function<bool()> is_asked_to_end) { is_asked_to_end_ = std::move(is_asked_to_end); }
 
   /// Runs the set-up before the ranks, which `run` starts next: the time limit counts from here, and what the set-up left
   /// running goes on until the ranks have ended. Present: the job ends with it (it failed, could not be started, took too
@@ -100,6 +104,7 @@ class Supervisor {
   Place place_;
   SupervisionRules rules_;
   std::function<double()> time_left_s_;
+  std::function<bool()> is_asked_to_end_;
   double limit_at_s_ = std::numeric_limits<double>::infinity();  // once a scheduler has said that it is near
   std::optional<double> begin_s_;                                // absent: nothing was started
   bool preparing_ = false;

@@ -25,6 +25,7 @@ namespace {
 constexpr double kShortestSubmitPause = 1;
 constexpr double kLongestSubmitPause = 60;
 constexpr std::size_t kMostIdsOfCancel = 100;  // of one call
+constexpr double kOwnEnd = 10;                 // seconds that a launcher gets to end its processes before its job is killed
 
 std::string own_user_name() {
   const passwd* const user = ::getpwuid(::getuid());
@@ -230,18 +231,23 @@ void CommandsExecutor::cancel(const std::string& folder, const std::string& /*jo
   const BatchJob* const row = find_row(entry);
   if (row != nullptr && row->phase == BatchJobPhase::ended) return;
   const std::string& id = row != nullptr ? row->id : entry.job;
-  if (is_taken(folder) && !has_finished(folder)) {
+  const std::optional<Claim> claim = read_claim(folder);
+  const bool has_begun = claim && !claim->revoked && !has_finished(folder);
+  if (has_begun) {
     try {
       write_file(folder + "/cancel_requested", "", Durability::none);
     } catch (const UnavailableError&) {  // its end then counts as lost
     }
   }
-  if (!id.empty() && !(entry.ended && row == nullptr)) to_cancel_.insert(id);
+  if (!id.empty() && !(entry.ended && row == nullptr)) to_cancel_.emplace(id, clock_.monotonic_s() + (has_begun ? kOwnEnd : 0));
 }
 
 void CommandsExecutor::flush() {
-  std::vector<std::string> ids(to_cancel_.begin(), to_cancel_.end());
-  to_cancel_.clear();
+  std::vector<std::string> ids;
+  for (const auto& [id, when_s] : to_cancel_) {
+    if (when_s <= clock_.monotonic_s()) ids.push_back(id);
+  }
+  for (const std::string& id : ids) to_cancel_.erase(id);
   for (std::size_t at = 0; at < ids.size(); at += kMostIdsOfCancel) {
     const std::size_t end = std::min(ids.size(), at + kMostIdsOfCancel);
     const std::vector<std::string> part(ids.begin() + static_cast<std::ptrdiff_t>(at),
@@ -312,7 +318,7 @@ void CommandsExecutor::poll() {
   // A job that appears after its attempt was revoked would end at once; it need not wait in the queue for that.
   for (const auto& [folder, entry] : entries_) {
     const BatchJob* const row = entry.dead ? find_row(entry) : nullptr;
-    if (row != nullptr && row->phase == BatchJobPhase::waiting) to_cancel_.insert(row->id);
+    if (row != nullptr && row->phase == BatchJobPhase::waiting) to_cancel_.emplace(row->id, clock_.monotonic_s());
   }
 }
 
@@ -387,6 +393,7 @@ JobStatus CommandsExecutor::end_of(const Entry& entry) const {
 void CommandsExecutor::conclude(Entry& entry, JobStatus end) {
   entry.ended = true;
   entry.end = std::move(end);
+  to_cancel_.erase(entry.job);
   std::erase(open_, entry.folder);
   last_change_s_ = clock_.monotonic_s();
 }

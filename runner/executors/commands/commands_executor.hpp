@@ -45,7 +45,8 @@ class CommandsExecutor : public Executor {
   /// counts as refused.
   Submission submit(const AttemptSpan& attempts) override;
   JobStatus status(const std::string& folder, const std::string& job) override;
-  /// With the next flush or wait. Leaves `cancel_requested` in the folder: the job's end then counts as cancelled.
+  /// With the next flush or wait. Where the attempt has begun, it leaves `cancel_requested` in its folder, by which the
+  /// launcher ends all its processes; most batch systems only kill the first ones, which they do if that takes too long.
   void cancel(const std::string& folder, const std::string& job) override;
   void flush() override;
   void adopt(const std::string& folder, const std::string& job) override;
@@ -102,7 +103,7 @@ class CommandsExecutor : public Executor {
   std::optional<double> last_poll_s_;
   double not_before_s_ = 0;  // of the next submission
   double pause_s_ = 0;
-  std::set<std::string> to_cancel_;  // ids
+  std::map<std::string, double> to_cancel_;  // ids, and when: what has begun first gets time to end by itself
   std::set<std::string> said_;
 };
 

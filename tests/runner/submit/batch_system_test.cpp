@@ -211,6 +211,29 @@ TEST_CASE("commands: after a crash the job is found by its name, not by its id")
   CHECK(scene.batch.calls.back() == std::vector<std::string>{"del", "8"});
 }
 
+TEST_CASE("commands: a job that runs gets time to end its processes before it is killed") {
+  Scene scene;
+  scene.submit();
+  scene.lists("R");
+  scene.poll_after(1);
+  scene.claim();
+  scene.executor.cancel(scene.folder, "7");
+  CHECK(read_file_if_there(scene.folder + "/cancel_requested"));
+  scene.executor.flush();
+  CHECK(scene.batch.calls.back().front() != "del");
+  SUBCASE("it does") {
+    write_file(scene.folder + "/finished.json", "{}", Durability::none);
+    scene.poll_after(11);
+    scene.executor.flush();
+    CHECK(scene.batch.calls.back().front() != "del");
+  }
+  SUBCASE("it does not") {
+    scene.clock.advance(11);
+    scene.executor.flush();
+    CHECK(scene.batch.calls.back() == std::vector<std::string>{"del", "7"});
+  }
+}
+
 TEST_CASE("commands: what became of a job that is no longer listed") {
   Scene scene;
   scene.submit();
