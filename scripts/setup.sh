@@ -32,15 +32,15 @@ packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml
 if [ "$checks" = yes ]; then
   packages+=(clang-16 clang-tidy-16 clang-format-16 libomp-16-dev libclang-rt-16-dev shellcheck)
   # A real Slurm, which tests/slurm starts and stops by itself.
-  # A real Grid Engine, which tests/gridengine starts and stops by itself; newer distributions lack it.
-  optional_checks=(gridengine-master gridengine-exec gridengine-client)
   packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server openmpi-bin python3-mpi4py)
   # Shells whose completion is tested, and what shows manual pages.
   packages+=(zsh fish man-db groff-base)
   # What reads results in Python, checks its types, and compiles LaTeX tables.
   packages+=(python3-pandas python3-matplotlib python3-nbclient python3-ipykernel mypy texlive-latex-base texlive-latex-recommended)
   # A browser, which opens the HTML report; distributions name it differently, and some have none.
-  optional=(chromium-headless-shell "${optional_checks[@]}")
+  optional=(chromium-headless-shell)
+  # A real Grid Engine, which tests/gridengine starts and stops by itself; newer distributions lack it.
+  optional+=(gridengine-master gridengine-exec gridengine-client)
 fi
 
 is_installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
