@@ -51,7 +51,7 @@ class GridEngine(CommandsStudy):
         said = self.run_study()
         self.assertIn("4 of 4 runs succeeded", said.stderr)
         self.check_each_once(4)
-        self.assertEqual(self.jobs(), [])
+        self.wait_for(lambda: self.jobs() == [], "an empty list of jobs")
         self.assertIn("nothing to do", self.run_study().stderr)
 
     def test_killed_and_run_again(self):
