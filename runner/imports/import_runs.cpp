@@ -133,6 +133,13 @@ class Importer {
         const auto [first, is_new] = seen.emplace(id + contents, &request);
         if (!is_new && same == nullptr) same = first->second;
       }
+      if (same != nullptr && request_hash(study_, *same) != task.wanted) {
+        result_.problems.push_back(fmt::format(
+            "{}: error: {} is imported twice with different values, metrics or facts, and one source is one run of a "
+            "configuration\n  = name all its values in one entry of `import`",
+            request.where, name_of(request)));
+        continue;
+      }
       if (same != nullptr) {
         note_same(*same, request);
         ++result_.known;
@@ -165,13 +172,15 @@ class Importer {
     return join(hashes, " ") + ' ' + task.wanted;
   }
 
+  static std::string name_of(const ImportRequest& request) {
+    return request.files.empty() ? request.where : fmt::format("{} ({})", join(request.files, ", "), request.where);
+  }
+
   void note_same(const ImportRequest& first, const ImportRequest& second) {
-    const auto name = [](const ImportRequest& request) {
-      return request.files.empty() ? request.where : fmt::format("{} ({})", join(request.files, ", "), request.where);
-    };
-    result_.notes.push_back(name(first) == name(second)
-                                ? fmt::format("{} is imported twice: it is one run", name(first))
-                                : fmt::format("{} and {} have the same contents: they are one run", name(first), name(second)));
+    result_.notes.push_back(
+        name_of(first) == name_of(second)
+            ? fmt::format("{} is imported twice: it is one run", name_of(first))
+            : fmt::format("{} and {} have the same contents: they are one run", name_of(first), name_of(second)));
   }
 
   /// What `hpcbench ingest` took in follows the file's metrics, too: it is read from the copies that it keeps.

@@ -107,6 +107,27 @@ class Statistics(Tables):
         self.assertIn("`n` has no effect without `statistic`", self.hpcbench("report", "old.yaml").stderr)
 
 
+class Twice(Tables):
+    def test_a_table_in_two_entries_with_different_values_is_refused(self):
+        self.write("t3.csv", "s,med,p95\nbase,100,120\nddp,50,70\n")
+        self.write("two.yaml", """
+experiment: two
+matrix: {s: [base, ddp]}
+baseline: {s: base}
+metrics: [{name: train_s, better: lower}, {name: tail_s, better: lower}]
+report: {metric: train_s}
+import:
+  - {table: t3.csv, values: {train_s: med}, statistic: median, n: 5}
+  - {table: t3.csv, values: {tail_s: p95}, statistic: p95, n: 5}
+""")
+        said = self.hpcbench("report", "two.yaml", code=2).stderr
+        self.assertIn("is imported twice with different values, metrics or facts", said)
+        text = (self.folder / "two.yaml").read_text()
+        self.write("two.yaml", text.replace("{train_s: med}", "{train_s: med, tail_s: p95}").rsplit("  - {table", 1)[0])
+        row = json.loads(self.hpcbench("report", "two.yaml", "--metric", "tail_s", "--format", "json").stdout)["rows"][0]
+        self.assertEqual(row["median"], 120)
+
+
 class Changed(Tables):
     """A file that changed, beside one that is missing or broken."""
 
