@@ -6,7 +6,7 @@
 
 namespace hpcbench {
 
-/// What plans, scripts and reports need to know of an executor. Each executor has one row; submit/executor.hpp is its
+/// Capabilities of an executor that plans, scripts and reports depend on. Each executor has one row; submit/executor.hpp is its
 /// interface.
 struct ExecutorKind {
   std::string_view name;          // as in `executor:`, in run.json and in reports

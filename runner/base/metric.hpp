@@ -68,7 +68,7 @@ const std::vector<std::string>& metric_source_keys();
 /// keep their hash. `series` is the text of its name, or, where only the rule matters, whether it has one.
 void write_metric(JsonWriter& json, const Metric& metric, bool names_series);
 
-/// What the formulas and the requirements of `success` of one work name beside metrics and axes: the parameters with their
+/// The names beside metrics and axes in the formulas and requirements of `success` of one work: the parameters with their
 /// values, and the derived values with their expressions, in order of need.
 struct FormulaNames {
   Bindings parameters;

@@ -31,7 +31,7 @@ class RunHistory {
   /// Adds an attempt on record; they come in rising order. `is_miss`: it counts against Retries if it ended as they name.
   void add(const AttemptState& attempt, bool is_miss = false);
 
-  // What happens to the run from now on.
+  // Changes from now on.
   /// A new attempt was made, or an unknown one was found.
   void add_intended(int attempt);
   /// The highest attempt stands so; `planned`: another one is due.
@@ -44,8 +44,8 @@ class RunHistory {
   /// The highest attempt was never handed over: its number is used again.
   void take_back_highest();
 
-  /// Of the run: that of its highest attempt; `planned` where another attempt is due: none was made, the highest is void, or
-  /// the run is measured again.
+  /// State of the run: that of its highest attempt; `planned` where another attempt is due: none was made, the highest is void,
+  /// or the run is measured again.
   State state() const { return state_; }
   /// The highest attempt that was made, void or not; 0: none.
   int highest() const { return highest_; }

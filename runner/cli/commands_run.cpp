@@ -119,7 +119,7 @@ std::size_t end_waiting(const Study& study, Store& store, StudyListeners& listen
   if (find_waiting(study, store).empty()) return 0;
   std::string owner;
   const std::optional<ExperimentLock> lock = ExperimentLock::try_acquire(study.results, &owner);
-  const std::vector<AttemptKey> waiting = find_waiting(study, store);  // now nobody changes it
+  const std::vector<AttemptKey> waiting = find_waiting(study, store);  // now no other process changes it
   const auto count = static_cast<long long>(waiting.size());
   if (!lock && count > 0) {
     say(fmt::format("note: {} goes on with {}; interrupt it (Ctrl-C) and cancel again to stop those, too", owner,

@@ -90,7 +90,7 @@ std::string preparation_script(const Experiment& experiment, const Plan& plan, s
 void write_metrics(JsonWriter& json, const std::vector<Metric>& metrics);
 /// `success` of an experiment file as run.json has it.
 void write_json(JsonWriter& json, const Success& success);
-/// What formulas and `success.require` name beside metrics and axes, as JSON; empty if that is nothing.
+/// The names that formulas and `success.require` use beside metrics and axes, as JSON; empty if there are none.
 std::string formulas_json(const Work& work, const std::vector<Derived>& derive);
 
 /// run.json of a run that hpcbench did not start: what it is and how it is read, nothing of how it would be started.

@@ -19,7 +19,7 @@ struct CellStyle {
 };
 CellStyle cell_style(const Table& table, std::string_view list_separator = ", ");
 
-/// Where a column stands unless the columns are named.
+/// The tables in which a column stands unless the columns are named.
 enum ColumnPlace : unsigned {
   kText = 1,           // text, markdown, HTML
   kPaper = 2,          // LaTeX

@@ -59,7 +59,7 @@ std::string summary_text(const Table& table, const Row& row, const CellStyle& st
   return metric_text(table, value, metric_exponent(row, seconds_per_unit(table), style));
 }
 
-/// Of a published median nothing else is known.
+/// Nothing else is known of a published median.
 template <double Summary::*kMember>
 std::string spread_cell(const Table& table, const Row& row, const CellStyle& style) {
   if (!row.summary || !row.statistic.empty() || !std::isfinite((*row.summary).*kMember)) return kAbsentCell;

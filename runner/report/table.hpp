@@ -80,7 +80,7 @@ struct RowCounts {
 
 // Beside the metric (docs/statistics.md, "What does not scale"): medians over the runs that succeeded and record it.
 
-/// Where the time of a row went.
+/// The parts of a row's time.
 struct RowTimes {
   Phases phases;
   std::vector<RankTimes> ranks;     // by rank; empty if no run records it
@@ -128,7 +128,7 @@ struct Row {
   std::vector<RunValue> runs;         // without warm-ups, by number
   std::vector<RunValue> set_aside;    // attempts that were set aside, by run; `reason` is why. They count in nothing else
   std::set<std::string> nodes;        // distinct ones of the runs that have a value, else of all; empty: unknown
-  bool nodes_of_slurm = false;        // Slurm chose them, anew for each job
+  bool nodes_of_slurm = false;        // Slurm chose them, for each job again
   std::string source = "measured";    // or `imported`, or `measured, imported`
   /// Facts that the runs behind the row share; where they differ, the distinct values joined by `|`.
   NameMap<std::string> facts;
@@ -247,14 +247,14 @@ struct Table {
   std::string speedup_style;              // `x`: 2.72x; else 2.72
 };
 
-/// What one call of a format shows of a table, and how.
+/// The parts of a table that one call of a format shows, and how.
 struct PrintSettings {
   bool columns_asked = false;  // Table::shown_columns were named for this one report: csv has them, too
   bool methods = false;        // json has these always
   bool provenance = false;
   int terminal_columns = 0;  // of text: usual columns that do not fit are left out and named; 0: all
   LatexStyle latex;
-  // Of HTML:
+  // For HTML:
   std::string page_template;       // templates/report.html.mustache
   std::string runs_path;           // from the report's folder to results/EXPERIMENT, for links; empty: no links
   std::string runs_note;           // why there are none

@@ -190,7 +190,7 @@ struct SuccessOverlay {
   std::optional<std::vector<LocatedExpression>> require;
 };
 
-/// What the file, or an entry of `overrides`, says of the work: of maps key by key.
+/// The work as the file, or an entry of `overrides`, describes it: maps key by key.
 struct WorkOverlay {
   std::optional<std::vector<std::string>> command;
   std::optional<Launch> launch;
@@ -205,7 +205,7 @@ struct WorkOverlay {
   std::optional<std::vector<Metric>> metrics;
   SuccessOverlay success;
 };
-/// What is given replaces what the work has. A command takes the place of a trainer.
+/// Given values replace those of the work. A command takes the place of a trainer.
 void merge(Work& work, const WorkOverlay& given);
 void merge(Resources& resources, const ResourcesOverlay& given);
 

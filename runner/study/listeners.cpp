@@ -19,7 +19,7 @@ namespace {
 constexpr double kFlushInterval = 1;  // seconds between transactions
 constexpr int kFailuresTold = 20;     // kinds of failures; each is shown once, with a count in the end
 
-/// Who holds its claim, where that can be seen.
+/// The holder of its claim, where that can be seen.
 std::string claimed_by(const std::string& folder) {
   const std::optional<Claim> claim = read_claim(folder);
   if (!claim) return "claimed by nobody";

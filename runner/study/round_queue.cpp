@@ -113,7 +113,7 @@ std::optional<Round> RoundQueue::next() {
     round.prepare_again = std::exchange(prepare_again_, {});
     return round;
   }
-  // Where the last round ended no run, the missing ones cannot begin: that was said.
+  // If the last round ended no run, the missing ones cannot begin: that was said.
   if (!is_adaptive_ || ended_ == sum_of_ended(view_)) return std::nullopt;
   const std::optional<double> left = hours_left_now();
   NextRound next = next_round(study_, view_, left);

@@ -36,7 +36,7 @@ class RoundQueue {
   std::string why_held(double round_hours);
   /// Whether rounds depend on what the ones before them measured or cost.
   bool is_adaptive() const { return is_adaptive_; }
-  /// Where an adaptive study stood at the last look.
+  /// The state of an adaptive study at the last look.
   const RoundsView& view() const { return view_; }
 
  private:

@@ -242,7 +242,7 @@ void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State ou
   requeue(run);
 }
 
-/// What follows the highest attempt of a run that has an outcome.
+/// The attempt that follows the highest one of a run, if that has an outcome.
 NextAttempt Dispatcher::Impl::next_of(std::size_t run) const {
   if (!is_outcome(runs[run].state())) return NextAttempt::none;
   return next_attempt(experiment, context.results, runs.key(run, runs[run].highest()), runs[run].history);

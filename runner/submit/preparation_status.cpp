@@ -49,7 +49,7 @@ bool is_of_machine(State outcome) {
   return outcome == State::lost || outcome == State::node_failure || outcome == State::preempted;
 }
 
-/// Where one attempt stands: submitted, succeeded, failed, or lost.
+/// The state of one attempt: submitted, succeeded, failed, or lost.
 struct Stand {
   State state = State::submitted;
   bool is_void = false;

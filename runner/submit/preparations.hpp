@@ -16,7 +16,7 @@
 
 namespace hpcbench {
 
-/// Where an instance of a preparation stands, as the folders of its attempts tell (RunHistory).
+/// The state of an instance of a preparation, as the folders of its attempts tell (RunHistory).
 struct PreparationStatus {
   /// `planned`: the next attempt is due; `submitted`: the last one has no end; else succeeded or failed.
   State state = State::planned;

@@ -110,7 +110,7 @@ as_admin qconf -ah localhost > "$dir/qconf.log" 2>&1
 /usr/sbin/sge_execd > "$dir/execd.log" 2>&1
 wait_for 200 note execd "$(find "$dir/spool/execd" -name execd.pid 2>/dev/null | head -1)" || wait_for 200 bash -c "find '$dir/spool/execd' -name execd.pid | grep -q ." || fail "sge_execd does not start"
 note execd "$(find "$dir/spool/execd" -name execd.pid | head -1)" || fail "sge_execd does not start"
-# Jobs begin at once, and the user who submits is told at once.
+# Jobs begin at once, and qsub answers at once.
 qconf -ssconf | sed 's/^schedule_interval .*/schedule_interval 0:0:1/; s/^flush_submit_sec .*/flush_submit_sec 1/; s/^flush_finish_sec .*/flush_finish_sec 1/' > "$dir/scheduler"
 qconf -Msconf "$dir/scheduler" > "$dir/qconf.log" 2>&1 || fail "the scheduler takes no configuration"
 cat > "$dir/pe" <<END

@@ -100,7 +100,7 @@ class Allocations(BlockTest):
         self.assertEqual([note for note in report["notes"] if "allocation" in note], [], "every row shares its blocks with the baseline")
         base, *rows = report["rows"]
         for row in rows:
-            # Of each block the ratio of its own two runs; the estimate is the median of their pairwise means (Hodges and Lehmann).
+            # The ratio of each block's own two runs; the estimate is the median of their pairwise means (Hodges and Lehmann).
             ratios = sorted(math.log(mine["value"] / other["value"]) for mine, other in zip(base["runs"], row["runs"]))
             means = sorted((a + b) / 2 for place, a in enumerate(ratios) for b in ratios[place:])
             self.assertEqual(len(means), 6)

@@ -134,7 +134,7 @@ void write_lines(JsonWriter& json, const char* name, const std::vector<Element>&
 
 }  // namespace
 
-/// Of a published median nothing else is known.
+/// Nothing else is known of a published median.
 void write_interval(JsonWriter& json, const Row& row) {
   json.member("interval", row.summary && row.statistic.empty() ? row.summary->interval : std::nullopt);
 }

@@ -67,7 +67,7 @@ TEST_CASE("MFU: against the named peak, by the program's own count or the transf
   MadeStudy study = clean_study();
   CHECK_FALSE(study.table().rows[1].work.mfu);
   study.experiment.report.peak_tflops = 2;
-  CHECK_FALSE(study.table().rows[1].work.mfu);  // nobody says what was computed
+  CHECK_FALSE(study.table().rows[1].work.mfu);  // no work was declared
   for (std::size_t i = 6; i < 12; ++i) study.records[i].metrics["flop"] = 1e12 * study.records[i].metrics["train_s"];
   CHECK(study.table().rows[1].work.mfu.value() == doctest::Approx(0.25));  // 1 of 2 gpus x 2 TFLOP/s
   for (std::size_t i = 6; i < 12; ++i) {
