@@ -17,6 +17,7 @@
 #include "launch/rank.hpp"
 #include "launch/script_reports.hpp"
 #include "launch/word_of_slurm.hpp"
+#include "runfiles/cancel_request.hpp"
 #include "runfiles/rank_binding.hpp"
 #include "runfiles/rank_report.hpp"
 #include "runfiles/try_mark.hpp"
@@ -76,7 +77,7 @@ JobScript::JobScript(std::string attempt_folder, std::string run_dir, RunDescrip
 
 std::string JobScript::try_folder() const { return fmt::format("{}/try{}", folder_, try_); }
 
-bool JobScript::cancel_requested() const { return ::access((folder_ + "/cancel_requested").c_str(), F_OK) == 0; }
+bool JobScript::cancel_requested() const { return is_cancel_requested(folder_); }
 
 bool JobScript::near_limit() const {
   return !in_block_ && run_.time_s && monotonic_s() - begin_s_ >= *run_.time_s - kLimitSlackS;

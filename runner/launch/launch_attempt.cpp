@@ -34,6 +34,7 @@
 #include "launch/supervisor.hpp"
 #include "launch/word_of_slurm.hpp"
 #include "runfiles/attempt_hash.hpp"
+#include "runfiles/cancel_request.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/launch_error.hpp"
@@ -355,7 +356,7 @@ int prepare_in_slurm(const OwnAttempt& own, StartedFacts started, const SlurmJob
   bool gives_way = false;
   if (!supervisor.so_far().cancelled_by && ended != 0) gives_way = await_word_of_slurm(supervisor, job, ended);
   facts.supervision.cancelled_by = supervisor.so_far().cancelled_by;
-  const bool ours = ::access((place.attempt_folder + "/cancel_requested").c_str(), F_OK) == 0;
+  const bool ours = is_cancel_requested(place.attempt_folder);
   if (ours && !facts.supervision.timed_out && launch_status(facts, good_exit_code) != 0)
     facts.supervision.cancelled_by = SIGTERM;
   if ((facts.supervision.cancelled_by || gives_way) && !ours) {
@@ -406,8 +407,7 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const Given& given, do
   StartedFacts started{.process = this_process(), .job = std::nullopt};
   SlurmJobFacts job = in_slurm ? slurm_job_facts() : SlurmJobFacts();
   if (!token.empty() && executor_kind(info.executor).described) {
-    supervisor.expect_request(
-        [folder = place.attempt_folder] { return ::access((folder + "/cancel_requested").c_str(), F_OK) == 0; });
+    supervisor.expect_request([folder = place.attempt_folder] { return is_cancel_requested(folder); });
   }
   if (in_slurm && block == nullptr) supervisor.expect_limit([job] { return time_left_s(job).value_or(0); });
   if (in_slurm && supervisor.await_wish(0).cancelled_by) return {kSignalExitBase + SIGTERM, false};  // Slurm knows why

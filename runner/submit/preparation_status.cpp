@@ -12,6 +12,7 @@
 #include "base/glob.hpp"
 #include "base/host.hpp"
 #include "base/json_text.hpp"
+#include "runfiles/cancel_request.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/run_info.hpp"
 #include "runfiles/settled.hpp"
@@ -57,7 +58,7 @@ struct Stand {
 };
 
 Stand read_stand(const std::string& folder) {
-  const bool by_command = ::access((folder + "/cancel_requested").c_str(), F_OK) == 0;
+  const bool by_command = is_cancel_requested(folder);
   if (const auto text = read_file_if_there(folder + "/finished.json")) {
     const Finished finished = parse_finished(*text);
     // Cancelled by a person who interrupted `run`, and may call it again; or by one who called `hpcbench cancel`.

@@ -15,6 +15,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "runfiles/attempt_hash.hpp"
+#include "runfiles/cancel_request.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/layout.hpp"
 #include "runfiles/settled.hpp"
@@ -194,7 +195,7 @@ PreparationCancels cancel_preparations(const std::vector<std::string>& folders, 
       continue;
     }
     // It says afterwards that a person ended it: without that another attempt would be made.
-    write_file(folder + "/cancel_requested", "", Durability::none);
+    request_cancel(folder);
     const std::optional<Claim> claim = read_claim(folder);
     const std::string job = claim ? claim->job : "";
     executor.adopt(folder, job);

@@ -14,6 +14,7 @@
 #include "render/attempt.hpp"
 #include "render/batch_system_script.hpp"
 #include "runfiles/block_claim.hpp"
+#include "runfiles/cancel_request.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/run_info.hpp"
 #include "submit/judge.hpp"
@@ -22,8 +23,6 @@ namespace hpcbench {
 
 namespace {
 
-constexpr double kShortestSubmitPause = 1;
-constexpr double kLongestSubmitPause = 60;
 constexpr std::size_t kMostIdsOfCancel = 100;  // of one call
 constexpr double kOwnEnd = 10;                 // seconds that a launcher gets to end its processes before its job is killed
 
@@ -31,8 +30,6 @@ std::string own_user_name() {
   const passwd* const user = ::getpwuid(::getuid());
   return user == nullptr ? std::to_string(::getuid()) : user->pw_name;
 }
-
-bool was_asked_to_end(const std::string& folder) { return ::access((folder + "/cancel_requested").c_str(), F_OK) == 0; }
 
 }  // namespace
 
@@ -43,7 +40,7 @@ CommandsExecutor::CommandsExecutor(CommandsSettings settings, ToolRunner& tools,
       clock_(clock),
       note_(std::move(note)),
       patterns_(settings_.system),
-      last_change_s_(clock.monotonic_s()) {}
+      pace_(clock) {}
 
 ToolResult CommandsExecutor::call(const std::vector<std::string>& command,
                                   const std::map<std::string, std::vector<std::string>>& values) {
@@ -70,13 +67,8 @@ void CommandsExecutor::say_once(const std::string& kind, const std::string& text
 // ---- Submission ----------------------------------------------------------------------------------------------------------
 
 int CommandsExecutor::free_slots() {
-  if (clock_.monotonic_s() < not_before_s_) return 0;
+  if (!pace_.may_submit()) return 0;
   return static_cast<int>(open_.size()) < settings_.max_queued ? 1 : 0;
-}
-
-void CommandsExecutor::pause() {
-  pause_s_ = std::clamp(pause_s_ * 2, kShortestSubmitPause, kLongestSubmitPause);
-  not_before_s_ = clock_.monotonic_s() + pause_s_;
 }
 
 /// The script of one job: the batch's, with what differs from job to job.
@@ -100,7 +92,7 @@ std::optional<std::string> CommandsExecutor::submit_one(const Entry& entry, Subm
   if (std::optional<std::string> id = patterns_.id_in(result)) return id;
   const std::string said = describe(result);
   if (patterns_.says_later(result)) {
-    pause();
+    pace_.pause();
     say_once("later", fmt::format("{} takes no more jobs for now ({}); the others wait here", settings_.system.name, said));
     rest = {Submission::Kind::later, {}, said};
     return std::nullopt;
@@ -141,7 +133,7 @@ Submission CommandsExecutor::submit(const AttemptSpan& attempts) {
     entry.job = *id;
     entry.accepted = true;
     submission.jobs.push_back(*id);
-    pause_s_ = 0;
+    pace_.resume();
     if (said_.erase("later") != 0) note_(fmt::format("{} takes jobs again", settings_.system.name));
   }
   return submission;
@@ -158,7 +150,7 @@ CommandsExecutor::Entry& CommandsExecutor::expect(const std::string& folder, con
   entry.index = index;
   entry.name = batch_job_name(study_of(folder).experiment, batch, index);
   open_.push_back(folder);
-  last_change_s_ = clock_.monotonic_s();
+  pace_.note_change();
   return entry;
 }
 
@@ -200,7 +192,7 @@ void CommandsExecutor::adopt(const std::string& folder, const std::string& /*job
 
 JobStatus CommandsExecutor::status(const std::string& folder, const std::string& /*job*/) {
   Entry& entry = entry_of(folder);
-  if (!last_poll_s_) poll();
+  if (!pace_.has_polled()) poll();
   if (entry.ended) return entry.end;
   JobStatus status{JobStatus::Kind::active, entry.state.empty() ? "looked for" : entry.state};
   status.missing = entry.absent_s.has_value();
@@ -226,7 +218,7 @@ std::string CommandsExecutor::waiting() {
 
 void CommandsExecutor::cancel(const std::string& folder, const std::string& /*job*/) {
   Entry& entry = entry_of(folder);
-  if (!last_poll_s_) poll();
+  if (!pace_.has_polled()) poll();
   entry.dead = true;
   const BatchJob* const row = find_row(entry);
   if (row != nullptr && row->phase == BatchJobPhase::ended) return;
@@ -235,7 +227,7 @@ void CommandsExecutor::cancel(const std::string& folder, const std::string& /*jo
   const bool has_begun = claim && !claim->revoked && !has_finished(folder);
   if (has_begun) {
     try {
-      write_file(folder + "/cancel_requested", "", Durability::none);
+      request_cancel(folder);
     } catch (const UnavailableError&) {  // its end then counts as lost
     }
   }
@@ -256,24 +248,12 @@ void CommandsExecutor::flush() {
     // It also fails for jobs that have ended meanwhile.
     if (!result.succeeded()) log_info(fmt::format("{}: {}", settings_.system.cancel.front(), describe(result)));
   }
-  if (!ids.empty()) last_change_s_ = clock_.monotonic_s();
+  if (!ids.empty()) pace_.note_change();
 }
 
 void CommandsExecutor::wait(double seconds) {
   flush();
-  constexpr double kPollFraction = 0.05;  // of the time since anything changed
-  constexpr double kShortestInterval = 1;
-  constexpr double kLongestInterval = 60;
-  const double now_s = clock_.monotonic_s();
-  if (open_.empty()) {  // only a pause before the next submission to wait for
-    clock_.sleep(not_before_s_ > now_s ? std::min(seconds, not_before_s_ - now_s) : seconds);
-    return;
-  }
-  const double interval_s = std::clamp((now_s - last_change_s_) * kPollFraction, kShortestInterval, kLongestInterval);
-  const double due_s = last_poll_s_ ? *last_poll_s_ + interval_s : now_s;
-  const double pause_s = std::min(seconds, due_s - now_s);
-  if (pause_s > 0) clock_.sleep(pause_s);
-  if (clock_.monotonic_s() >= due_s) poll();
+  if (pace_.wait(seconds, !open_.empty())) poll();
 }
 
 // ---- Polling -------------------------------------------------------------------------------------------------------------
@@ -302,7 +282,7 @@ const BatchJob* CommandsExecutor::find_row(const Entry& entry) const {
 }
 
 void CommandsExecutor::poll() {
-  last_poll_s_ = clock_.monotonic_s();
+  pace_.note_poll();
   const bool complete = ask_list();
   for (const std::string& folder : std::vector<std::string>(open_)) {
     Entry& entry = entries_.at(folder);
@@ -327,7 +307,7 @@ void CommandsExecutor::see(Entry& entry, const BatchJob& row) {
   entry.accepted = true;
   if (entry.state != row.state) {
     log_info(fmt::format("job {} of {} is {}", row.id, settings_.system.name, row.state));
-    last_change_s_ = clock_.monotonic_s();
+    pace_.note_change();
   }
   entry.state = row.state;
   entry.phase = row.phase;
@@ -356,7 +336,7 @@ void CommandsExecutor::see_gone(Entry& entry) {
   }
   if (!entry.absent_s) entry.absent_s = clock_.monotonic_s();
   const double absent_s = clock_.monotonic_s() - *entry.absent_s;
-  const bool asked = was_asked_to_end(entry.folder);
+  const bool asked = is_cancel_requested(entry.folder);
   const double patience_s = claim && !asked ? settings_.finished_delay_s : settings_.gone_after_s;
   if (absent_s < (asked ? 0 : patience_s)) return;
   JobStatus end = end_of(entry);
@@ -395,7 +375,7 @@ void CommandsExecutor::conclude(Entry& entry, JobStatus end) {
   entry.end = std::move(end);
   to_cancel_.erase(entry.job);
   std::erase(open_, entry.folder);
-  last_change_s_ = clock_.monotonic_s();
+  pace_.note_change();
 }
 
 }  // namespace hpcbench

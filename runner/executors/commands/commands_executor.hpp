@@ -12,6 +12,7 @@
 #include "base/tool_runner.hpp"
 #include "executors/commands/batch_tools.hpp"
 #include "submit/executor.hpp"
+#include "submit/queue_pace.hpp"
 
 namespace hpcbench {
 
@@ -50,7 +51,6 @@ class CommandsExecutor : public Executor {
   void cancel(const std::string& folder, const std::string& job) override;
   void flush() override;
   void adopt(const std::string& folder, const std::string& job) override;
-  /// Polls after 5 % of the time since anything changed, at least every 60 s, at most once a second.
   void wait(double seconds) override;
   std::string waiting() override;
 
@@ -85,7 +85,6 @@ class CommandsExecutor : public Executor {
   void see_gone(Entry& entry);
   void conclude(Entry& entry, JobStatus end);
   JobStatus end_of(const Entry& entry) const;
-  void pause();
   void say_once(const std::string& kind, const std::string& text);
   ToolResult call(const std::vector<std::string>& command, const std::map<std::string, std::vector<std::string>>& values);
   std::string batch_folder(const Entry& entry) const;
@@ -99,10 +98,7 @@ class CommandsExecutor : public Executor {
   std::vector<std::string> open_;                             // folders of those that have not ended
   std::map<std::string, std::map<std::string, int>> places_;  // by folder of a batch: the indices of its attempts
   std::unordered_map<std::string, BatchJob> listed_;          // by name, of the last complete list
-  double last_change_s_;
-  std::optional<double> last_poll_s_;
-  double not_before_s_ = 0;  // of the next submission
-  double pause_s_ = 0;
+  QueuePace pace_;
   std::map<std::string, double> to_cancel_;  // ids, and when: what has begun first gets time to end by itself
   std::set<std::string> said_;
 };

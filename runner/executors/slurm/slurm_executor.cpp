@@ -17,6 +17,7 @@
 #include "executors/slurm/slurm_users.hpp"
 #include "render/attempt.hpp"
 #include "runfiles/block_claim.hpp"
+#include "runfiles/cancel_request.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/run_info.hpp"
 #include "submit/cancel_notice.hpp"
@@ -28,8 +29,6 @@ namespace {
 
 constexpr int kUsualArraySize = 1001;  // Slurm's default of MaxArraySize
 constexpr int kMostElements = 1'000'000;
-constexpr double kShortestPause = 1;  // seconds before a submission is tried again
-constexpr double kLongestPause = 60;
 
 std::vector<std::string> read_cancel_notices(const SlurmSettings& settings) {
   std::vector<std::string> notices;
@@ -46,7 +45,7 @@ SlurmExecutor::SlurmExecutor(SlurmSettings settings, ToolRunner& tools, Clock& c
       clock_(clock),
       note_(std::move(note)),
       earliest_unix_s_(clock.unix_s()),
-      last_change_s_(clock.monotonic_s()),
+      pace_(clock),
       chunk_limit_(kMostElements),
       largest_chunk_(kMostElements),
       cancel_notices_(read_cancel_notices(settings_)) {}
@@ -88,14 +87,9 @@ int SlurmExecutor::batch_limit() {
 }
 
 int SlurmExecutor::free_slots() {
-  if (clock_.monotonic_s() < not_before_s_) return 0;
+  if (!pace_.may_submit()) return 0;
   if (!settings_.max_queued) return chunk_limit_;
   return std::min(chunk_limit_, std::max(0, *settings_.max_queued - count_queued()));
-}
-
-void SlurmExecutor::pause() {
-  pause_s_ = std::clamp(pause_s_ * 2, kShortestPause, kLongestPause);
-  not_before_s_ = clock_.monotonic_s() + pause_s_;
 }
 
 Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
@@ -115,25 +109,25 @@ Submission SlurmExecutor::submit(const AttemptSpan& attempts) {
     case SbatchAnswer::Kind::limited:
       chunk_limit_ = std::max(1, size / 2);
       if (size == 1) {
-        pause();
+        pace_.pause();
         say_once("later", fmt::format("Slurm takes no more jobs of yours now ({}); the rest waits here", answer.text));
       }
       return {Submission::Kind::later, {}, answer.text};
     case SbatchAnswer::Kind::full:  // each try takes two minutes: what was too much once is not tried again
       chunk_limit_ = largest_chunk_ = std::max(1, size / 2);
-      pause();
+      pace_.pause();
       say_once("later",
                fmt::format("Slurm's controller has no room for so many jobs now ({}); fewer at a time are tried", answer.text));
       return {Submission::Kind::later, {}, answer.text};
     case SbatchAnswer::Kind::busy:
-      pause();
+      pace_.pause();
       say_once("later", fmt::format("Slurm's controller takes no jobs now ({}); waiting for it", answer.text));
       return {Submission::Kind::later, {}, answer.text};
     case SbatchAnswer::Kind::accepted:
       forget_lost(answer.job);
       note_new_id(answer.job);
       if (said_.erase("later") != 0) note_("Slurm takes jobs again");
-      pause_s_ = 0;
+      pace_.resume();
       chunk_limit_ = std::min(largest_chunk_, chunk_limit_ * 2);
       return {Submission::Kind::accepted, expect(attempts, answer.job), {}};
     case SbatchAnswer::Kind::doubtful:
@@ -166,7 +160,7 @@ std::vector<std::string> SlurmExecutor::expect(const AttemptSpan& attempts, cons
     open_.push_back(folder);
     jobs.push_back(entry.job);
   }
-  changed();
+  pace_.note_change();
   return jobs;
 }
 
@@ -228,7 +222,7 @@ void SlurmExecutor::adopt(const std::string& folder, const std::string& job) {
 
 JobStatus SlurmExecutor::status(const std::string& folder, const std::string& job) {
   Entry& entry = entry_of(folder, job);
-  if (!last_poll_s_) poll();
+  if (!pace_.has_polled()) poll();
   if (entry.ended) return entry.end;
   JobStatus status{JobStatus::Kind::active, entry.state.empty() ? "looked for" : entry.state};
   status.missing = entry.absent_s.has_value();
@@ -257,7 +251,7 @@ std::string SlurmExecutor::waiting() {
 void SlurmExecutor::cancel(const std::string& folder, const std::string& job) {
   const bool known = entries_.count(folder) != 0;
   Entry& entry = entry_of(folder, job);
-  if (!last_poll_s_) poll();
+  if (!pace_.has_polled()) poll();
   if (!known && !entry.ended) conclude(entry, {JobStatus::Kind::ended, {}});  // nobody waits for it here
   entry.dead = true;
   const SlurmJob* row = find_row(queued_, entry);
@@ -272,7 +266,7 @@ void SlurmExecutor::cancel(const std::string& folder, const std::string& job) {
 /// The job looks for it when it is asked to end. Where it cannot be written Slurm's word has to do.
 void SlurmExecutor::request_end(const std::string& folder) {
   try {
-    write_file(folder + "/cancel_requested", "", Durability::none);
+    request_cancel(folder);
   } catch (const UnavailableError&) {
   }
 }
@@ -325,27 +319,16 @@ void SlurmExecutor::flush() {
 
 void SlurmExecutor::wait(double seconds) {
   flush();
-  constexpr double kPollFraction = 0.05;  // of the time since anything changed
-  constexpr double kShortestInterval = 1;
-  constexpr double kLongestInterval = 60;
-  const double now_s = clock_.monotonic_s();
-  if (open_.empty()) {  // only a pause before the next submission to wait for
-    clock_.sleep(not_before_s_ > now_s ? std::min(seconds, not_before_s_ - now_s) : seconds);
-    return;
-  }
-  if (notice_cancel()) conclude_revoked();
-  const double interval_s = std::clamp((now_s - last_change_s_) * kPollFraction, kShortestInterval, kLongestInterval);
-  const double due_s = last_poll_s_ ? *last_poll_s_ + interval_s : now_s;
-  const double pause_s = std::min(seconds, due_s - now_s);
-  if (pause_s > 0) clock_.sleep(pause_s);
-  if (clock_.monotonic_s() >= due_s) poll();
+  const bool watches_jobs = !open_.empty();
+  if (watches_jobs && notice_cancel()) conclude_revoked();
+  if (pace_.wait(seconds, watches_jobs)) poll();
 }
 
 bool SlurmExecutor::notice_cancel() {
   std::vector<std::string> notices = read_cancel_notices(settings_);
   if (notices == cancel_notices_) return false;
   cancel_notices_ = std::move(notices);
-  changed();
+  pace_.note_change();
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include "base/tool_runner.hpp"
 #include "executors/slurm/slurm_parse.hpp"
 #include "submit/executor.hpp"
+#include "submit/queue_pace.hpp"
 
 namespace hpcbench {
 
@@ -51,8 +52,7 @@ class SlurmExecutor : public Executor {
   void flush() override;
   std::optional<std::string> broken() const override { return broken_; }
   void adopt(const std::string& folder, const std::string& job) override;
-  /// Polls when it is time: after 5 % of the time since anything last changed, at least 1 s, at most 60 s. That somebody
-  /// called `hpcbench cancel` is a change, and is noticed by each call.
+  /// Another process that called `hpcbench cancel` is a change, and each call notices it.
   void wait(double seconds) override;
   std::string waiting() override;
 
@@ -118,8 +118,6 @@ class SlurmExecutor : public Executor {
   void request_end(const std::string& folder);
   std::vector<std::string> take_waiting(const std::string& name, std::vector<std::string>& ids) const;
   int count_queued() const;
-  void changed() { last_change_s_ = clock_.monotonic_s(); }
-  void pause();
   void say_once(const std::string& kind, const std::string& text);
   ToolResult call(std::vector<std::string> argv) { return call_in(settings_.studies.front().results, std::move(argv)); }
   ToolResult call_in(const std::string& folder, std::vector<std::string> argv);
@@ -141,10 +139,7 @@ class SlurmExecutor : public Executor {
   std::optional<double> lost_s_;                    // when it was last seen that the controller had lost jobs
   std::optional<ToolResult> config_;                // what the controller said of itself in this poll
   std::map<std::string, SlurmJobTimes> job_times_;  // what it said of these jobs in this poll, by id
-  double last_change_s_;
-  std::optional<double> last_poll_s_;
-  double not_before_s_ = 0;  // of the next submission
-  double pause_s_ = 0;
+  QueuePace pace_;
   int chunk_limit_;    // most elements of one sbatch
   int largest_chunk_;  // what that may grow to
   std::optional<int> array_limit_;

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "executors/slurm/slurm_executor.hpp"
 #include "executors/slurm/slurm_users.hpp"
+#include "runfiles/cancel_request.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/job_files.hpp"
 #include "runfiles/launch_error.hpp"
@@ -32,8 +33,6 @@ std::optional<State> how_it_was_stopped(const std::string& folder) {
   if (!text) return std::nullopt;
   return text->starts_with(kGaveWay) ? State::preempted : State::cancelled;
 }
-
-bool cancelled_by_us(const std::string& folder) { return ::access((folder + "/cancel_requested").c_str(), F_OK) == 0; }
 
 /// The outcome that Slurm's last word for a job decides, where it decides one.
 std::optional<State> outcome_of(const std::string& state) {
@@ -154,7 +153,7 @@ bool SlurmExecutor::ask_sacct() {
 }
 
 void SlurmExecutor::poll() {
-  last_poll_s_ = clock_.monotonic_s();
+  pace_.note_poll();
   config_.reset();
   job_times_.clear();
   if (!ask_squeue()) {
@@ -209,7 +208,7 @@ void SlurmExecutor::see(Entry& entry, const SlurmJob& row) {
   entry.job = row.id;
   if (entry.state != row.state) {
     log_info(fmt::format("Slurm job {} is {}{}{}", row.id, row.state, row.nodes.empty() ? "" : " on ", row.nodes));
-    changed();
+    pace_.note_change();
   }
   entry.state = row.state;
   entry.reason = row.reason;
@@ -247,7 +246,7 @@ void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   if (failed_to_launch(row, entry.user) && !is_taken(entry.folder)) {
     end.unclaimed = State::node_failure;
     end.text += ": it was given a node and did not begin there, as where a prolog fails";
-  } else if (nobody_knows_who_cancelled(row) && !cancelled_by_us(entry.folder)) {
+  } else if (nobody_knows_who_cancelled(row) && !is_cancel_requested(entry.folder)) {
     const std::optional<bool> by_node = may_have_known_id(row.id);
     const bool may_be_told = accounting_ && row.reason != "by 0" && clock_.monotonic_s() - *entry.ended_s < kFinishedDelay;
     if (!by_node || (*by_node && may_be_told)) return;
@@ -348,7 +347,7 @@ void SlurmExecutor::conclude(Entry& entry, JobStatus end) {
   entry.end = std::move(end);
   entry.end.log = fmt::format("slurm-{}.out", entry.end.job);
   open_.erase(std::remove(open_.begin(), open_.end(), entry.folder), open_.end());
-  changed();
+  pace_.note_change();
 }
 
 }  // namespace hpcbench
