@@ -22,7 +22,7 @@ constexpr int kFailuresTold = 20;     // kinds of failures; each is shown once, 
 /// The holder of its claim, where that can be seen.
 std::string claimed_by(const std::string& folder) {
   const std::optional<Claim> claim = read_claim(folder);
-  if (!claim) return "claimed by nobody";
+  if (!claim) return "not claimed";
   if (claim->revoked) return "its claim is revoked";
   if (!claim->process) return fmt::format("claimed for job {}", claim->job);
   return fmt::format("claimed by job {}, process {} of {}", claim->job, claim->process->pid, claim->process->host);

@@ -232,7 +232,7 @@ void Preparing::say_detached() const {
 
 RunnablePart find_runnable(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations,
                            const RenderContext& context) {
-  if (plan.prepared.empty()) return {plan, false};
+  if (plan.prepared.empty()) return {};
   const PreparationView view(study, plan);
   std::vector<bool> left_out(plan.configurations.size(), false);
   bool awaits = false;

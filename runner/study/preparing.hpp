@@ -77,8 +77,8 @@ class Preparing {
 /// The part of the plan that can run then: all but those of these configurations for which something is not made, as the
 /// context knows. A preparation that a job makes later is for the next call.
 struct RunnablePart {
-  Plan plan;
-  bool awaits = false;  // some are left out of which no preparation failed
+  std::optional<Plan> part = {};  // absent: all of the plan
+  bool awaits = false;            // some are left out of which no preparation failed
 };
 RunnablePart find_runnable(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations,
                            const RenderContext& context);

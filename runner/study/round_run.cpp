@@ -53,12 +53,13 @@ RoundRun::RoundRun(const Study& study, const RunOptions& options, Round round, s
   if (!retried_.empty()) say(fmt::format("{} again", counted(static_cast<long long>(retried_.size()), "run runs", "runs run")));
   context_.block_times = find_block_times(study_.experiment, round_.plan, *call_.store, tools_);
   if (any_unfinished(states_)) taking_over_.emplace(call_.taking_over, study_.experiment.name);
-  preparing_.emplace(study_, round_.plan, open_, round_.prepare_again, options_.detach, context_, call_);
+  if (!round_.plan.prepared.empty())
+    preparing_.emplace(study_, round_.plan, open_, round_.prepare_again, options_.detach, context_, call_);
 }
 
 Pace RoundRun::step() {
   if (dispatcher_) return carry_out();
-  switch (preparing_->step()) {
+  switch (preparing_ ? preparing_->step() : Preparing::Step::done) {
     case Preparing::Step::waits:
       return Pace::wait;
     case Preparing::Step::interrupted:
@@ -77,7 +78,8 @@ void RoundRun::take_over() {
   runnable_ = find_runnable(study_, round_.plan, open_, context_);
   executor_ = &call_.executors.of(study_);
   listeners_.emplace(*call_.store, study_, call_.progress, call_.clock, watch_);
-  dispatcher_.emplace(study_.experiment, runnable_->plan, std::move(context_), *executor_, call_.clock, listeners_->events);
+  const Plan& plan = runnable_->part ? *runnable_->part : round_.plan;
+  dispatcher_.emplace(study_.experiment, plan, std::move(context_), *executor_, call_.clock, listeners_->events);
   if (rounds_.is_adaptive()) dispatcher_->hold_when([this] { return rounds_.why_held(listeners_->cost.hours()); });
   if (watch_.has_prepared) dispatcher_->skip_prepare();
   dispatcher_->recover(states_);
@@ -160,7 +162,7 @@ void RoundRun::say_detached() {
   const std::string waiting = executor_->waiting();
   const bool blocks = study_.experiment.in_blocks();  // of many runs a job
   const std::string going_on =
-      counted(counts.running, blocks ? "run goes on" : "job goes on", blocks ? "runs go on" : "jobs go on");
+      counted(counts.running, blocks ? "run continues" : "job continues", blocks ? "runs continue" : "jobs continue");
   std::string text = counts.running == 0 ? "nothing runs" : going_on;
   if (counts.running > 0 && !waiting.empty()) text += fmt::format(" ({})", waiting);
   text += not_begun == 0 ? ""

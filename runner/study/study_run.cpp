@@ -48,7 +48,7 @@ void require_begun(const Study& study, const std::vector<AttemptState>& states) 
 
 void remember(const Study& study) {
   make_folders(study.results);
-  // The file last: whoever reads it finds what it uses.
+  // The file last, so that its readers find what it uses.
   const std::vector<FileCopy>& copies = study.experiment.copies;
   for (std::size_t i = copies.size(); i-- > 0;) {
     const fs::path path = fs::path(study.results) / (i == 0 ? "experiment.yaml" : copies[i].name);
@@ -104,7 +104,7 @@ int say_totals(const Study& study, const OutcomeCounts& totals, bool stopped) {
   if (totals.succeeded == 0 && totals.ended > 0) {
     say(fmt::format("none of {} runs succeeded{}", totals.asked,
                     stopped ? ""
-                            : fmt::format(": `{}` says why; once the cause is mended, `{}` runs them again",
+                            : fmt::format(": `{}` says why; once the cause is fixed, `{}` runs them again",
                                           study.command("status"), study.command("retry"))));
     return 1;
   }
@@ -194,7 +194,7 @@ Pace StudyRun::begin_round() {
     return end(summarise());
   }
   rounds_->begin(*round);
-  round_ = std::make_unique<RoundRun>(study_, options_, std::move(*round), states_, *rounds_, watch_, call_);
+  round_ = std::make_unique<RoundRun>(study_, options_, std::move(*round), std::move(states_), *rounds_, watch_, call_);
   return Pace::again;
 }
 
