@@ -78,7 +78,7 @@ bool or_note(const AttemptKey& key, Events& events, const Work& work) {
     work();
     return true;
   } catch (const UnavailableError& problem) {
-    events.note(fmt::format("{}: {}; `hpcbench run` settles it once that is mended", to_string(key), problem.what()));
+    events.note(fmt::format("{}: {}; `hpcbench run` settles it once that is fixed", to_string(key), problem.what()));
     return false;
   }
 }

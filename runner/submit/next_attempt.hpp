@@ -17,7 +17,7 @@ bool counts_as_miss(const Experiment& experiment, const std::string& folder, Sta
 /// The attempt that a run gets of its own accord after its last one.
 enum class NextAttempt {
   none,
-  again,    // the same once more, by `retries`
+  again,    // the same again, by `retries`
   segment,  // the next segment, by `continue`
 };
 /// `last`: the last attempt that is not void, by `history`. `results`: the experiment's folder.

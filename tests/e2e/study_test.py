@@ -240,7 +240,7 @@ repeats: 1
         os.kill(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, output)
-        self.assertIn("detached: 1 job goes on, 1 run has not begun", output)
+        self.assertIn("detached: 1 job continues, 1 run has not begun", output)
         self.assertIn("hpcbench cancel", output)
         self.assertTrue(alive(self.pids()[0]), "the job goes on without hpcbench")
         self.write("go", "")

@@ -158,7 +158,7 @@ class ManyTest(SlurmTest):
             self.write(f"{name}.yaml", COSTS.replace("costs", name))
         files = [f"{name}.yaml" for name in names]
         said = self.hpcbench("run", *files, "--site", site, "--detach", "--at-most", f"{AMOUNT_S / 3600} gpu-hours").stderr
-        self.assertIn("first: detached: 2 jobs go on", said)
+        self.assertIn("first: detached: 2 jobs continue", said)
         self.assertIn("second: no block is begun: the next one takes about 0.0111 GPU-hours, and 0.000278 are left", said)
         self.assertEqual(self.cluster.count("sbatch"), 1)
         self.wait_for(lambda: not self.cluster.jobs("PD,R,CG"), "an empty queue")

@@ -23,7 +23,7 @@ struct Launcher {
   std::string_view own;            // inserted where no option but that of nodes is given
   bool values_by_default = false;  // an option takes the next word as its value, unless it is one of `exceptions`
   OptionNames exceptions;
-  std::string_view meeting;   // what each node's launcher is told where there are several
+  std::string_view meeting;   // sent to the launcher of each node, where there are several
   OptionNames meeting_names;  // options that say so already
   std::string_view launch;
   std::string_view why;
