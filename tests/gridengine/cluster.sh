@@ -19,28 +19,10 @@ esac
 [[ $dir =~ ^/[A-Za-z0-9._/-]+$ ]] || die "the folder must be an absolute path of letters, digits and ._/-: '$dir'"
 shift 2
 
-start_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
-# A daemon's pid while it is the process that was started, and not another of the same number.
-live() {
-  local pid ticks
-  read -r pid ticks 2>/dev/null < "$dir/$1.process" || return 1
-  [ -n "$ticks" ] && [ "$(start_ticks "$pid")" = "$ticks" ] && echo "$pid"
-}
-wait_for() { # TENTHS COMMAND...
-  local tenths=$1 i
-  shift
-  for ((i = 0; i < tenths; i++)); do "$@" > /dev/null 2>&1 && return 0; sleep 0.1; done
-  return 1
-}
-gone() { ! live "$1"; }
-end_daemon() {
-  local pid
-  pid=$(live "$1") || return 0
-  kill -TERM "$pid" 2>/dev/null
-  wait_for 100 gone "$1" && return 0
-  kill -KILL "$pid" 2>/dev/null
-  wait_for 50 gone "$1"
-}
+daemons=$dir
+# shellcheck source=tests/daemons.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../daemons.sh"
+
 print_env() {
   echo "export SGE_ROOT=$dir/root SGE_CELL=default SGE_QMASTER_PORT=$(sed -n 1p "$dir/ports") SGE_EXECD_PORT=$(sed -n 2p "$dir/ports")"
 }
@@ -65,7 +47,7 @@ case $command in
     qdel -f -u '*' > /dev/null 2>&1
     # shellcheck disable=SC2016  # the inner shell expands it
     wait_for 30 bash -c '[ -z "$(qstat -u "*")" ]'
-    end_daemon execd; end_daemon qmaster
+    end_daemon execd 100; end_daemon qmaster 100
     rm -rf "$dir"
     exit 0
     ;;

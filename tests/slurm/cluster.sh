@@ -25,15 +25,9 @@ shift 2
 conf=$dir/slurm.conf
 
 # ---- processes: each daemon stays in the foreground of a session that we start, so its pid and start time are ours to write down
-start_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
-is_zombie() { [[ $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) == [ZX]* ]]; }
-
-# live NAME: prints the pid of the daemon while it is the process that was started, and not another of the same number
-live() {
-  local pid ticks
-  read -r pid ticks 2>/dev/null < "$dir/run/$1.process" || return 1
-  [ "$(start_ticks "$pid")" = "$ticks" ] && ! is_zombie "$pid" && echo "$pid"
-}
+daemons=$dir/run
+# shellcheck source=tests/daemons.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../daemons.sh"
 
 # spawn NAME COMMAND...: starts a daemon that keeps nothing of ours open
 spawn() {
@@ -48,23 +42,6 @@ spawn() {
   disown "$pid"
 }
 
-# wait_for TENTHS COMMAND...: until the command succeeds
-wait_for() {
-  local tenths=$1 i
-  shift
-  for ((i = 0; i < tenths; i++)); do "$@" > /dev/null 2>&1 && return 0; sleep 0.1; done
-  return 1
-}
-gone() { ! live "$1"; }
-end_daemon() {
-  local pid
-  pid=$(live "$1") || return 0
-  kill -CONT "$pid" 2>/dev/null
-  kill -TERM "$pid" 2>/dev/null
-  wait_for "${2:-50}" gone "$1" && return 0
-  kill -KILL "$pid" 2>/dev/null
-  wait_for 50 gone "$1"
-}
 complain() { # NAME WHAT: the end of its logs, then the error
   tail -n 8 "$dir/log/$1.out" "$dir/log/$1.log" >&2 2>/dev/null
   die "$1 $2"
