@@ -174,7 +174,6 @@ struct ToolSetup : process::extend::handler {
   ToolSetup(const ToolCall& the_call, const ToolFiles& the_files, char** the_environment)
       : call(the_call), files(the_files), environment(the_environment) {}
 
-  /// Not by process::environment: its `find` reads past the end of entries that are shorter than the name looked for.
   template <typename Executor>
   void on_setup(Executor& executor) const {
     executor.env = environment;
@@ -186,7 +185,6 @@ struct ToolSetup : process::extend::handler {
     close_others_at_exec();
     reset_signals_of_tool();
   }
-  /// Boost.Process does not wait for a child that could not become its program.
   template <typename Executor>
   void on_error(Executor& executor, const std::error_code& /*error*/) const {
     if (executor.pid <= 0) return;
@@ -215,7 +213,7 @@ pid_t start_tool(const std::string& program, const ToolCall& call, const ToolFil
       process::posix::fd.bind(STDERR_FILENO, files.errors_fd(call)), ToolSetup(call, files, environment.data()), error);
   if (error) return 0;
   const pid_t pid = child.id();
-  child.detach();  // we wait ourselves: its wait_for forks a process to keep the time, and takes a lost status for 0
+  child.detach();  // wait_for_tool waits
   return pid;
 }
 

@@ -9,9 +9,13 @@
 
 namespace hpcbench {
 
-/// Tools are programs that answer a question: sbatch, squeue, git, gnuplot, `prepare`. All are started here, by
-/// Boost.Process. What is measured is not: a local job (submit/start_job.hpp) outlives us and is started by vfork, and a rank
-/// (launch/spawn.hpp) needs wait4's times and memory, a process group with its fellows and death with its launcher.
+/// Tools are programs that answer a question: sbatch, squeue, git, gnuplot. Boost.Process starts them, and only them: a local
+/// job (submit/start_job.hpp) outlives us, and thousands of short ones need vfork; a rank (launch/spawn.hpp) needs wait4's
+/// times and memory, a process group with the other ranks, and death with its launcher. Boost.Process offers none of these.
+///
+/// Boost.Process forks, binds descriptors, and reports a failed exec. The rest is ours, for defects of its version 1 (Debian 12
+/// has 1.74): changing its `environment` reads past the end of short entries; it does not wait for a child whose exec failed;
+/// `wait_for` forks a process to keep the time and reports a lost status as 0; other descriptors stay open in the child.
 
 /// A call of a tool. It never passes through a shell. The tool inherits descriptors 0, 1 and 2 and no others, blocks no signal
 /// and ignores none.

@@ -162,22 +162,6 @@ std::string advice_on_verb(const std::string& word) {
   return "";
 }
 
-/// A wrong command line: what, what may have been meant, where to read more.
-int print_usage_error(const commandline::UsageError& error) {
-  std::string text = error.what();
-  if (const auto* unexpected = dynamic_cast<const commandline::UnexpectedArguments*>(&error)) {
-    std::vector<std::string> candidates = unexpected->candidates();
-    if (error.command.parent() == nullptr) {
-      text = fmt::format("there is no command or option `{}`", unexpected->arguments.front());
-      candidates = command_names();
-    }
-    const std::string advice = error.command.parent() == nullptr ? advice_on_verb(unexpected->arguments.front()) : "";
-    text += advice.empty() ? did_you_mean(unexpected->misspelt(), candidates) : advice;
-  }
-  fmt::print(stderr, "error: {}\nRead `{} --help`.\n", text, error.command.full_name());
-  return 2;
-}
-
 void add_commands(commandline::Command& program) {
   program.version("hpcbench " HPCBENCH_VERSION " (" HPCBENCH_BUILD ")");
   program.footer(
@@ -219,8 +203,10 @@ int run_parsed(int argc, char** argv) {
     if (!parsed.text) return parsed.command->run();
     print_data(*parsed.text);
     return 0;
-  } catch (const commandline::UsageError& error) {
-    return print_usage_error(error);
+  } catch (commandline::UsageError& error) {
+    if (const std::string advice = advice_on_verb(error.unknown_command); !advice.empty()) error.advice = advice;
+    fmt::print(stderr, "{}\n", error.text());
+    return 2;
   }
 }
 

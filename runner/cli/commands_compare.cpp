@@ -427,7 +427,6 @@ void add_compare(commandline::Command& command) {
   command.add_option("B", arguments->b,
                      "what is compared with it, likewise; may be left out where --results names two folders");
   command.add_option("--results", arguments->results, "folder of all results, or one for A and one for B")
-      .shows_initial()
       .value_name("DIR [DIR]")
       .takes_all_that_follow();  // folders, and what comes behind them
   command.add_option("--profile", arguments->study.profiles, "overlay of the files' `profiles`; again for one on top of it")
@@ -443,7 +442,6 @@ void add_compare(commandline::Command& command) {
       .not_empty();
   command.add_option("--metric", arguments->metric, "train_s, wall_s or any metric of the runs").value_name("NAME");
   command.add_option("--margin", arguments->margin, "how far apart two configurations may be and still be equivalent")
-      .shows_initial()
       .value_name("SHARE");
   command
       .add_option(
@@ -458,7 +456,6 @@ void add_compare(commandline::Command& command) {
   std::vector<std::string> formats;
   for (const ComparisonFormat& known : comparison_formats()) formats.push_back(known.name);
   command.add_option("--format", arguments->format, join(formats, ", ") + "; github and junit show the rules of --fail-if")
-      .shows_initial()
       .one_of(formats);
   command.action([=] { return compare_or_print_error(*arguments); });
 }

@@ -137,7 +137,7 @@ void add_completion(commandline::Command& command) {
   const auto shell = std::make_shared<std::string>("bash");
   std::vector<std::string> shells;
   for (const auto& [name, script] : completion_scripts()) shells.push_back(name);
-  command.add_option("SHELL", *shell, "bash, zsh or fish").value_name("").shows_initial().one_of(shells);
+  command.add_option("SHELL", *shell, "bash, zsh or fish").value_name("").one_of(shells);
   command.action([shell] {
     for (const auto& [name, script] : completion_scripts()) {
       if (name == *shell) print_data(script);

@@ -81,7 +81,7 @@ void add_status(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();
   const auto format = std::make_shared<std::string>("text");
   add_study_options(command, *options, FileArgument::optional);
-  command.add_option("--format", *format, "text or json").shows_initial().one_of({"text", "json"});
+  command.add_option("--format", *format, "text or json").one_of({"text", "json"});
   const auto all = std::make_shared<bool>(false);
   command.add_flag("--all", *all, "list every run, also those that succeeded or have not begun");
   command.action([=] { return show_status(*options, *format, *all); });

@@ -158,7 +158,7 @@ int run_demo(const std::string& folder, bool of_program) {
 void add_demo(commandline::Command& command) {
   const auto folder = std::make_shared<std::string>("hpcbench-demo");
   const auto of_program = std::make_shared<bool>(false);
-  command.add_option("FOLDER", *folder, "where the study and its results go").shows_initial();
+  command.add_option("FOLDER", *folder, "where the study and its results go");
   command.add_flag("--program", *of_program, "of a small program in Python, also where there is a trainer");
   command.action([=] { return run_demo(*folder, *of_program); });
 }

@@ -89,9 +89,7 @@ void add_doctor(commandline::Command& command) {
   add_study_options(command, options->study, FileArgument::optional);
   command.add_flag("--probe", options->probe,
                    "submit a short job for each shape of job, and say what its nodes report; without Slurm, run one here");
-  command.add_option("--probe-timeout", options->probe_timeout, "cancel what has not ended by then")
-      .value_name("DURATION")
-      .shows_initial();
+  command.add_option("--probe-timeout", options->probe_timeout, "cancel what has not ended by then").value_name("DURATION");
   options->study.looks_back = false;  // it looks ahead, as `run` does
   command.action([options] { return examine(*options); });
 }

@@ -109,7 +109,7 @@ void add_export(commandline::Command& command) {
                   "archive's name")
       .value_name("DIR")
       .needs("--extract");
-  command.add_option("--limit-gb", options->limit_gb, "unpack at most so much").shows_initial().needs("--extract");
+  command.add_option("--limit-gb", options->limit_gb, "unpack at most so much").needs("--extract");
   command.action([=] { return options->extract.empty() ? export_study(*options) : extract_archive(*options); });
 }
 

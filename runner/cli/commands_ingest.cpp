@@ -209,8 +209,7 @@ void add_ingest(commandline::Command& command) {
   command.add_option("--experiment", options->study.file, "take in FILEs as runs of this experiment file")
       .value_name("FILE")
       .needs("--run");
-  const auto of_run = [&](const std::string& name, commandline::Target target,
-                          const std::string& help) -> commandline::Option& {
+  const auto of_run = [&](const std::string& name, auto& target, const std::string& help) -> commandline::Option& {
     return command.add_option(name, target, help).needs("--experiment");
   };
   of_run("--run", options->run, "which point they are, as in `ddp,nodes=2`").value_name("VALUE,AXIS=VALUE");
@@ -224,7 +223,7 @@ void add_ingest(commandline::Command& command) {
   of_run("--outcome", options->outcome, "how it ended; without it the files say it").one_of(outcomes);
   of_run("--statistic", options->statistic, "the values are this statistic of --n runs: mean, median, min, max or p95 ...")
       .value_name("NAME");
-  of_run("--n", options->n, "how many runs the statistic is of").positive().needs("--statistic");
+  of_run("--n", options->n, "how many runs the statistic is of").at_least(1).needs("--statistic");
   of_run("--note", options->note, "kept with the run").value_name("TEXT");
   of_run("--profile", options->study.profiles, "overlay of the file's `profiles`").value_name("NAME");
   of_run("--site", options->study.site, "what is true of the cluster: a name in sites/ or a path").value_name("SITE");

@@ -200,7 +200,7 @@ void add_init(commandline::Command& command) {
   const auto program = std::make_shared<std::string>();
   const auto trainer = std::make_shared<std::string>();
   const auto from = std::make_shared<FromJube>();
-  command.add_option("FILE", *file, "the file to write; the study is named after it").shows_initial();
+  command.add_option("FILE", *file, "the file to write; the study is named after it");
   const commandline::Option& of_program =
       command.add_option("--command", *program, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
           .value_name("TEXT")

@@ -88,7 +88,7 @@ int print_studies(const std::string& results, const std::string& format) {
 void add_ls(commandline::Command& command) {
   const auto results = std::make_shared<std::string>("results");
   const auto format = std::make_shared<std::string>("text");
-  command.add_option("--format", *format, "text or json").shows_initial().one_of({"text", "json"});
+  command.add_option("--format", *format, "text or json").one_of({"text", "json"});
   add_results_option(command, *results);
   command.action([=] { return print_studies(*results, *format); });
 }

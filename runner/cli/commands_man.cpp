@@ -22,7 +22,6 @@ std::string page_name(const commandline::Command& command) {
 }
 
 void write_pages(commandline::Command& command, const std::filesystem::path& folder) {
-  command.declare();
   write_file(folder / (page_name(command) + ".1"), command.man_page(), Durability::none);
   for (commandline::Command& below : command.commands()) write_pages(below, folder);
 }
@@ -31,10 +30,7 @@ commandline::Command& command_of_name(commandline::Command& program, const std::
   if (name.empty()) return program;
   std::vector<std::string> names;
   for (commandline::Command& command : program.commands()) {
-    if (command.name() == name) {
-      command.declare();
-      return command;
-    }
+    if (command.name() == name) return command;
     names.push_back(command.name());
   }
   throw InputError(fmt::format("error: there is no command `{}`{}", name, did_you_mean(name, names)));

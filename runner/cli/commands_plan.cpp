@@ -308,7 +308,6 @@ void add_check(commandline::Command& command) {
   const auto format = std::make_shared<std::string>("text");
   add_study_options(command, *options, FileArgument::required);
   command.add_option("--format", *format, "text; or for programs: json, github (annotations of a workflow), sarif")
-      .shows_initial()
       .one_of({"text", "json", "github", "sarif"});
   command.action([=] { return *format == "text" ? check_file(*options) : check_for_program(*options, *format); });
 }
@@ -318,8 +317,8 @@ void add_plan(commandline::Command& command) {
   const auto format = std::make_shared<std::string>("text");
   const auto scripts = std::make_shared<std::string>();
   add_study_options(command, *options, FileArgument::required);
-  command.add_option("--repeats", options->repeats, "repeats of each configuration instead of the file's").positive();
-  command.add_option("--format", *format, "text or json").shows_initial().one_of({"text", "json"});
+  command.add_option("--repeats", options->repeats, "repeats of each configuration instead of the file's").at_least(1);
+  command.add_option("--format", *format, "text or json").one_of({"text", "json"});
   command.add_option("--scripts", *scripts, "also render all job scripts below this folder, without running them")
       .value_name("DIR");
   command.action([=] { return plan_study(*options, *format, *scripts); });

@@ -102,9 +102,8 @@ void add_plot(commandline::Command& command) {
   const auto options = std::make_shared<PlotOptions>();
   add_study_options(command, options->study, FileArgument::optional);
   add_view_options(command, options->view);
-  command.add_option("--kind", options->kind, join(kind_names(), ", ")).shows_initial().one_of(kind_names());
+  command.add_option("--kind", options->kind, join(kind_names(), ", ")).one_of(kind_names());
   command.add_option("-o,--out", options->folder, "where the pictures, their data (.tsv) and their scripts (.gp) go")
-      .shows_initial()
       .value_name("DIR");
   command.add_flag("--png", options->png, "also PNG");
   command.add_flag("--pdf", options->pdf, "also PDF, for papers");

@@ -43,14 +43,14 @@ const std::vector<State> kNotSucceeded = {State::failed,       State::timeout,  
 void add_run_options(commandline::Command& command, RunOptions& options) {
   command.add_flag("--yes", options.yes, "do not ask");
   command.add_flag("--detach", options.detach, "end once all jobs are submitted (Slurm); `hpcbench run` carries on");
-  command.add_option("--slots", options.slots, "local jobs at once; more than one disturbs measurements")
-      .shows_initial()
-      .positive();
+  command.add_option("--slots", options.slots, "local jobs at once; more than one disturbs measurements").at_least(1);
   command.add_flag("--keep-going", options.keep_going,
                    "go on where something is missing or every configuration fails in the same way");
   command.add_flag("--simulate-nodes", options.simulate_nodes,
                    "run configurations of several nodes on this machine; tables and plots say so");
-  command.add_option("--max-failures", options.max_failures, "stop when this many runs have failed").value_name("N").positive();
+  command.add_option("--max-failures", options.max_failures, "stop when this many runs have failed")
+      .value_name("N")
+      .at_least(1);
 }
 
 std::vector<std::string> retried_outcomes() {
@@ -198,7 +198,7 @@ void add_run(commandline::Command& command) {
   const auto options = std::make_shared<RunOptions>();
   const auto files = std::make_shared<std::vector<std::string>>();
   add_study_options(command, *study, *files);
-  command.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's").positive();
+  command.add_option("--repeats", study->repeats, "repeats of each configuration instead of the file's").at_least(1);
   add_run_options(command, *options);
   const auto at_most = std::make_shared<std::string>();
   command.add_option("--at-most", *at_most, "begin no block that would make this call cost more, as in `20 gpu-hours`")
@@ -250,7 +250,7 @@ void add_launch(commandline::Command& command) {
   const auto batch = std::make_shared<std::string>();
   const auto block = std::make_shared<std::string>();
   const auto arguments = std::make_shared<std::vector<std::string>>();
-  command.add_option("-n", *ranks, "start this many ranks of COMMAND here").value_name("N").positive();
+  command.add_option("-n", *ranks, "start this many ranks of COMMAND here").value_name("N").at_least(1);
   command.add_option("--batch", *batch, "the attempt of this element of a job array, of the batch in this folder")
       .value_name("FOLDER");
   command

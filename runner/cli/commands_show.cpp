@@ -246,7 +246,7 @@ void add_show(commandline::Command& command) {
 void add_logs(commandline::Command& command) {
   const auto options = std::make_shared<LogOptions>();
   command.add_option("RUN", options->run, kRunForm).required();
-  command.add_option("--rank", options->rank, "whose output").shows_initial().not_negative();
+  command.add_option("--rank", options->rank, "whose output").shows_initial("0").at_least(0);
   command.add_flag("--stderr", options->stderr_log, "standard error instead of standard output");
   command.add_flag("-f,--follow", options->follow, "go on until the run ends");
   add_results_option(command, options->results);

@@ -162,7 +162,9 @@ void add_watch(commandline::Command& command) {
   const auto options = std::make_shared<StudyOptions>();
   const auto interval_s = std::make_shared<double>(0);
   add_study_options(command, *options, FileArgument::optional);
-  command.add_option("--interval", *interval_s, "seconds between looks, instead of 1 to 60 by how long nothing has changed")
+  command
+      .add_option("--interval", *interval_s,
+                  "seconds between polls, 0.2 to 3600, instead of 1 to 60 by how long nothing has changed")
       .value_name("S")
       .between(0.2, 3600.0);
   command.action([=] {

@@ -3,7 +3,7 @@
 namespace hpcbench {
 
 void add_results_option(commandline::Command& command, std::string& results) {
-  command.add_option("--results", results, "folder of all results").shows_initial().value_name("DIR");
+  command.add_option("--results", results, "folder of all results").value_name("DIR");
 }
 
 namespace {

@@ -11,14 +11,17 @@
 
 #include "commandline/option.hpp"
 
-/// Command lines: what commands and options a program has is declared once; parsing (by Boost.Program_options), --help and
-/// completion all go by that. Nothing here knows either program.
+/// Commands and their options, declared once. Boost.Program_options splits a command line into options and values. What it
+/// lacks is here: commands below commands, advice on misspelt words, checks that name the option and the right value, and
+/// --help, man pages and completion from the same declarations. Nothing here knows either program.
 namespace hpcbench::commandline {
 
-/// A program, or one of its commands: its options, what it does, and the commands below it.
+struct Parsed;
+
+/// A program, or one of its commands: its options, its action, and the commands below it.
 class Command {
  public:
-  /// Declares a command when it is needed first: a program with many commands starts with one.
+  /// Declares a command when it is first needed: a program with many commands starts with one.
   using Declare = std::function<void(Command&)>;
 
   Command(std::string name, std::string summary, Command* parent = nullptr, Declare declare = {});
@@ -26,41 +29,38 @@ class Command {
   Command& operator=(const Command&) = delete;
 
   /// `names` as for Option. References stay valid.
-  Option& add_option(std::string_view names, Target target, std::string_view help);
+  template <class T>
+  Option& add_option(std::string_view names, T& variable, std::string_view help) {
+    return options_.emplace_back(names, Target(&variable), help);
+  }
   Option& add_flag(std::string_view names, bool& value, std::string_view help) { return add_option(names, value, help); }
   Command& add_command(const std::string& name, const std::string& summary, Declare declare = {});
-  /// What --help ends with: examples, mostly.
+  /// The end of --help: "Examples:" and a line for each; notes follow a blank line.
   void footer(std::string text) { footer_ = std::move(text); }
   /// `--version` prints this.
   void version(std::string text);
-  /// A command with commands below it may be called without one of them; only --help shows a difference.
-  void command_may_be_left_out() { needs_command_ = false; }
-  /// What the command does; its result is the exit code.
+  /// The work of the command; its result is the exit code.
   void action(std::function<int()> work) { action_ = std::move(work); }
-
-  /// Runs `declare`, once. Parsing does so for the commands that are named; who walks all of them does it itself.
-  void declare();
 
   const std::string& name() const { return name_; }
   /// As a person types it: `hpcbench db unlock`.
   std::string full_name() const;
   const std::string& summary() const { return summary_; }
-  std::list<Option>& options() { return options_; }
-  const std::list<Option>& options() const { return options_; }
-  std::list<Command>& commands() { return commands_; }
-  const std::list<Command>& commands() const { return commands_; }
+  /// These two declare the command first, if that is still due.
+  std::list<Option>& options();
+  std::list<Command>& commands();
   Command* parent() const { return parent_; }
   /// The page that --help prints.
-  std::string help() const;
-  /// `hpcbench run [OPTIONS] FILE`
-  std::string usage() const;
-  /// The same page in roff, for section 1 of the manual: every option as --help has it.
-  std::string man_page() const;
-  /// Does what the command does.
+  std::string help();
+  /// The same page in roff, for section 1 of the manual.
+  std::string man_page();
   int run() const { return action_ ? action_() : 0; }
 
  private:
-  friend class Parsing;
+  friend Parsed parse(Command& program, const std::vector<std::string>& arguments);
+
+  std::string usage();
+  void declare();
 
   std::string name_, summary_, footer_, version_;
   Command* parent_;
@@ -68,35 +68,23 @@ class Command {
   std::list<Option> options_;
   std::list<Command> commands_;
   std::function<int()> action_;
-  bool needs_command_ = true;
   bool wants_help_ = false, wants_version_ = false;
 };
 
-/// A wrong command line; what() says what is wrong with it.
+/// A wrong command line; what() names the mistake.
 struct UsageError : std::runtime_error {
-  UsageError(const Command& command, const std::string& what) : std::runtime_error(what), command(command) {}
-  const Command& command;  // the last that was named: whose --help helps
+  UsageError(const Command& command, const std::string& what) : std::runtime_error(what), full_name(command.full_name()) {}
+  /// `error: WHAT ADVICE`, and which --help to read.
+  std::string text() const;
+
+  std::string full_name;        // of the last command that was named
+  std::string unknown_command;  // where a command was expected
+  std::string advice;           // ` (did you mean `run`?)`
 };
 
-/// None of the commands was named.
-struct NoCommand : UsageError {
-  using UsageError::UsageError;
-};
-
-/// Arguments that are no option or command, or more than the command takes; in the order of the command line.
-struct UnexpectedArguments : UsageError {
-  UnexpectedArguments(const Command& command, std::vector<std::string> arguments);
-  /// The first that looks like an option, else the first, without `=value`: what somebody may have misspelt.
-  std::string misspelt() const;
-  /// What it may have meant: the names of options, or of commands.
-  std::vector<std::string> candidates() const;
-
-  std::vector<std::string> arguments;
-};
-
-/// What a command line asks for.
+/// The result of parsing.
 struct Parsed {
-  const Command* command;           // the last that was named
+  Command* command;                 // the last that was named
   std::optional<std::string> text;  // to print instead of running the command: --help, --version
 };
 

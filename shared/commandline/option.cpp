@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/lexical_cast/try_lexical_convert.hpp>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -19,7 +18,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// ` (did you mean `latex`?)` for `tex`: the ending of its files, or what others call it.
+/// ` (did you mean `latex`?)` for `tex`: the ending of its files, or its name elsewhere.
 std::string other_word(const std::string& given, const std::vector<std::string>& values) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {{{"tex", "latex"},
                                                                                      {"booktabs", "latex"},
@@ -41,49 +40,41 @@ std::string other_word(const std::string& given, const std::vector<std::string>&
 /// A number as people write it: 3600, 0.2.
 std::string plain(double value) {
   char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr};
 }
 
-// What a variable holds, in words.
-std::string words_of(bool) { return ""; }
-std::string words_of(int value) { return std::to_string(value); }
-std::string words_of(std::uint64_t value) { return std::to_string(value); }
-std::string words_of(double value) { return plain(value); }
-std::string words_of(const std::string& value) { return value; }
-std::string words_of(const std::filesystem::path& value) { return value.string(); }
-std::string words_of(const std::vector<std::string>& value) { return "[" + joined(value) + "]"; }
+/// The value of a variable as --help shows it; empty if it says nothing.
 template <class T>
-std::string words_of(const std::optional<T>&) {
-  return "";
+std::string words_of(const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return value.string();
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    return value.empty() ? "" : "[" + joined(value) + "]";
+  } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    return value == 0 ? "" : plain(static_cast<double>(value));
+  } else {
+    return "";
+  }
 }
 
-// Puts a text into a variable; false: it is no such value.
+/// Puts a text into a variable; false if it is not such a value.
 template <class T>
-std::enable_if_t<std::is_integral_v<T>, bool> read(const std::string& text, T& value) {
-  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(begin, end, value);
-  return error == std::errc() && stop == end;
-}
-bool read(const std::string& text, double& value) {
-  char* end = nullptr;
-  value = std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == 0 && std::isfinite(value);
-}
-bool read(const std::string& text, std::string& value) {
-  value = text;
-  return true;
-}
-bool read(const std::string& text, std::filesystem::path& value) {
-  value = text;
-  return true;
+bool read(const std::string& text, T& value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return boost::conversion::try_lexical_convert(text, value);
+  } else {
+    value = text;
+    return true;
+  }
 }
 template <class T>
 bool read(const std::string& text, std::optional<T>& value) {
   return read(text, value.emplace());
 }
 
-/// What --help calls a value of the variable.
+/// The word of --help for a value of the variable.
 template <class T>
 constexpr const char* type_of(const T*) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -100,7 +91,7 @@ constexpr const char* type_of(const T*) {
   }
 }
 
-/// Sets the variable to the last of `values`, a list to all of them. False: it is no such value.
+/// Sets the variable to the last of `values`, a list to all of them; false if that is not such a value.
 template <class T>
 bool set(T& variable, const std::vector<std::string>& values) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -118,9 +109,10 @@ bool set(T& variable, const std::vector<std::string>& values) {
 Option::Option(std::string_view names, Target its_target, std::string_view its_help)
     : target(its_target),
       help(its_help),
-      type_(std::visit([](const auto* variable) { return type_of(variable); }, target.variable)),
+      initial(std::visit([](const auto* variable) { return words_of(*variable); }, target)),
+      type_(std::visit([](const auto* variable) { return type_of(variable); }, target)),
       value_name_(type_) {
-  if (std::holds_alternative<std::uint64_t*>(target.variable)) least = 0;
+  if (std::holds_alternative<std::uint64_t*>(target)) least = 0;
   const std::size_t comma = std::min(names.find(','), names.size());
   for (const std::string_view name : {names.substr(0, comma), names.substr(std::min(comma + 1, names.size()))}) {
     if (name.starts_with("--")) {
@@ -138,10 +130,6 @@ Option& Option::value_name(std::string_view name) {
   return *this;
 }
 
-Option& Option::shows_initial() {
-  return shows_initial(std::visit([](const auto* variable) { return words_of(*variable); }, target.variable));
-}
-
 Option& Option::shows_initial(std::string_view words) {
   initial = words;
   return *this;
@@ -157,23 +145,14 @@ Option& Option::parts_of(std::vector<std::string> its_values) {
   return one_of(std::move(its_values));
 }
 
-Option& Option::positive() {
-  least = 1;
-  range_label_ = "POSITIVE";
-  return *this;
-}
-
-Option& Option::not_negative() {
-  least = 0;
-  range_label_ = "NONNEGATIVE";
+Option& Option::at_least(double its_least) {
+  least = its_least;
   return *this;
 }
 
 Option& Option::between(double its_least, double its_most) {
-  least = its_least;
   most = its_most;
-  range_label_ = std::string(type_) + " in [" + plain(its_least) + " - " + plain(its_most) + "]";
-  return *this;
+  return at_least(its_least);
 }
 
 Option& Option::not_empty() {
@@ -217,46 +196,44 @@ std::string Option::name() const {
 }
 
 std::string Option::value_label() const {
-  if (!range_label_.empty()) return value_name_ + ":" + range_label_;
   if (values.empty()) return value_name_;
   return value_name_ + ":{" + joined(values) + "}" + (is_list_of_values ? ",..." : "");
 }
 
-std::string Option::wanted_number() const {
-  const std::string kind = type_ == std::string_view("FLOAT") ? "number" : "whole number";
-  if (most) return kind + " from " + plain(*least) + " to " + plain(*most);
-  return least ? kind + " of at least " + plain(*least) : kind;
+bool Option::is_excluded_by(const Option& other) const {
+  const auto names = [](const Option& one, const Option& two) {
+    return std::find(one.excluded.begin(), one.excluded.end(), two.name()) != one.excluded.end();
+  };
+  return names(*this, other) || names(other, *this);
 }
 
-std::optional<std::string> Option::set_values(const std::vector<std::string>& given) const {
+std::optional<std::string> Option::set_target() const {
+  if (!is_given()) return std::nullopt;
   if (given.size() > 1 && !is_flag() && !is_list() && !is_last_wins) {
     return name() + " may be given once, not " + std::to_string(given.size()) + " times";
   }
-  const auto is_blank = [](const std::string& value) { return value.find_first_not_of(" \t\n") == std::string::npos; };
-  if (is_never_empty && std::any_of(given.begin(), given.end(), is_blank)) {
-    return name() + " is empty: give it a value, or leave the option out";
+  for (const std::string& value : given) {
+    if (is_never_empty && value.find_first_not_of(" \t\n") == std::string::npos)
+      return name() + " is empty: give it a value, or leave the option out";
+    if (values.empty() || is_list_of_values || std::find(values.begin(), values.end(), value) != values.end()) continue;
+    return name() + ": `" + value + "` is not in {" + joined(values) + "}" + other_word(value, values);
   }
-  if (!values.empty() && !is_list_of_values) {
-    for (const std::string& value : given) {
-      if (std::find(values.begin(), values.end(), value) != values.end()) continue;
-      return name() + ": " + value + " not in {" + joined(values) + "}" + other_word(value, values);
-    }
-  }
-  const bool is_set = std::visit([&](auto* variable) { return set(*variable, given); }, target.variable);
-  double number = 0;
+  const bool is_set = std::visit([&](auto* variable) { return set(*variable, given); }, target);
+  if (type_ == std::string_view("TEXT") || is_flag()) return std::nullopt;
   const std::string& last = given.back();
-  const bool is_number = read(last, number);
-  if (is_set && (!is_number || ((!least || number >= *least) && (!most || number <= *most)))) return std::nullopt;
-  const bool only_digits = std::all_of(last.begin(), last.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (is_number && only_digits && !most && (!least || number >= *least)) return name() + ": " + last + " is too large";
-  return name() + ": `" + last + "` is not a " + wanted_number();
-}
-
-bool exclude_each_other(const Option& a, const Option& b) {
-  const auto names = [](const Option& one, const Option& other) {
-    return std::find(one.excluded.begin(), one.excluded.end(), other.name()) != one.excluded.end();
-  };
-  return names(a, b) || names(b, a);
+  double number = 0;
+  const bool is_number = read(last, number) && std::isfinite(number);
+  if (is_set && is_number && number >= least.value_or(number) && number <= most.value_or(number)) return std::nullopt;
+  const bool is_whole = type_ != std::string_view("FLOAT");
+  const bool only_digits = last.find_first_not_of("0123456789") == std::string::npos;
+  if (is_whole && is_number && only_digits && number >= least.value_or(0)) return name() + ": " + last + " is too large";
+  std::string wanted = is_whole ? "whole number" : "number";
+  if (most) {
+    wanted += " from " + plain(*least) + " to " + plain(*most);
+  } else if (least) {
+    wanted += " of at least " + plain(*least);
+  }
+  return name() + ": `" + last + "` is not a " + wanted;
 }
 
 }  // namespace hpcbench::commandline

@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
-#include <map>
-#include <utility>
 
 #include "commandline/command.hpp"
+#include "words/did_you_mean.hpp"
 
 namespace hpcbench::commandline {
 
@@ -14,58 +13,36 @@ namespace po = boost::program_options;
 
 using Arguments = std::vector<std::string>;
 
-constexpr unsigned kManyValues = 32000;  // as Boost's own options of many values
-
-/// How many of the arguments behind an option are its values. What these mean is for Option to say.
-class ValueCount : public po::value_semantic {
- public:
-  explicit ValueCount(const Option& option)
-      : least_(option.is_flag() || option.is_value_optional ? 0 : 1),
-        most_(option.is_greedy   ? kManyValues
-              : option.is_flag() ? 0
-                                 : 1) {}
-
-  std::string name() const override { return ""; }
-  unsigned min_tokens() const override { return least_; }
-  unsigned max_tokens() const override { return most_; }
-  bool is_composing() const override { return false; }
-  bool is_required() const override { return false; }
-  void parse(boost::any&, const Arguments&, bool) const override {}
-  bool apply_default(boost::any&) const override { return false; }
-  void notify(const boost::any&) const override {}
-
- private:
-  unsigned least_, most_;
-};
-
-/// Boost's name of an option: without dashes, but for `-n` where there is only that. Positional arguments have theirs.
+/// Boost's name of an option: without dashes, but for `-n` where that is the only one.
 std::string key_of(const Option& option) { return option.long_name.empty() ? option.name() : option.long_name; }
 
-po::options_description describe(const Command& command) {
+/// Tells Boost how many values each option takes. Option reads the values: Boost's conversions accept `-1` as unsigned, refuse
+/// paths with blanks, and their messages do not say which values are right.
+po::options_description describe(Command& command) {
   po::options_description all;
   for (const Option& option : command.options()) {
     if (option.is_positional()) continue;  // Boost would take `--FILE x`, too
+    auto* const values = po::value<Arguments>();
+    if (option.is_flag()) values->zero_tokens();
+    if (option.is_value_optional) values->implicit_value({""}, "");
+    if (option.is_greedy) values->multitoken();
     const std::string names = option.long_name + (option.short_name.empty() ? "" : "," + option.short_name);
-    all.add_options()(names.c_str(), new ValueCount(option));
+    all.add_options()(names.c_str(), values);
   }
   return all;
 }
 
-bool is_named(const Command& command, char short_name) {
-  return std::any_of(command.options().begin(), command.options().end(),
-                     [&](const Option& option) { return option.short_name == std::string(1, short_name); });
-}
-
-/// What Boost would refuse: an empty value behind `=`, and positional arguments that begin with a dash, but are no options:
-/// `-5`.
-std::vector<po::option> read_specially(const Command& command, Arguments& left) {
+/// Reads what Boost would refuse: an empty value behind `=`, and positional arguments that begin with a dash, but are no
+/// options: `-5`.
+std::vector<po::option> read_specially(Command& command, Arguments& left) {
   po::option read;
-  const std::string& first = left.front();
+  const std::string first = left.front();
+  const auto is_named = [&](const Option& option) { return option.short_name == first.substr(1, 1); };
   if (first.starts_with("--") && first.find('=') == first.size() - 1) {
     read.string_key = first.substr(2, first.size() - 3);
     read.value = {""};
   } else if (first.size() > 1 && first[0] == '-' && std::isdigit(static_cast<unsigned char>(first[1])) != 0 &&
-             !is_named(command, first[1])) {
+             std::none_of(command.options().begin(), command.options().end(), is_named)) {
     read.value = {first};
   } else {
     return {};
@@ -75,8 +52,8 @@ std::vector<po::option> read_specially(const Command& command, Arguments& left) 
   return {read};
 }
 
-/// The mistakes that only Boost sees: a value that is missing, or one of a flag.
-std::string explain(const po::error_with_option_name& error, const Command& command) {
+/// The mistakes that only Boost sees: a missing value, or one of a flag.
+std::string explain(const po::error_with_option_name& error, Command& command) {
   std::string typed = error.get_option_name();  // `-n` may be `--n` here
   typed.erase(0, typed.find_first_not_of('-'));
   for (const Option& option : command.options()) {
@@ -86,7 +63,7 @@ std::string explain(const po::error_with_option_name& error, const Command& comm
   return error.what();
 }
 
-std::vector<po::option> read_by_boost(const Command& command, const Arguments& arguments) {
+std::vector<po::option> read_by_boost(Command& command, const Arguments& arguments) {
   using namespace po::command_line_style;
   const po::options_description known = describe(command);
   try {
@@ -102,126 +79,103 @@ std::vector<po::option> read_by_boost(const Command& command, const Arguments& a
   }
 }
 
-/// What stands on the command line of one command.
-struct Given {
-  std::map<std::string, Arguments> values;  // by the key of the option; a flag has an empty one each time
-  Arguments positional;
-  Arguments unknown;
-};
-
-Given read_given(const Command& command, const Arguments& arguments) {
-  Given given;
+/// Gives each option its values. Returns the arguments that belong to none, unknown options first.
+Arguments distribute(Command& command, const Arguments& arguments) {
+  Arguments unknown, positional;
   for (const po::option& read : read_by_boost(command, arguments)) {
     if (read.unregistered) {
-      given.unknown.push_back(read.original_tokens.empty() ? read.string_key : read.original_tokens.front());
+      unknown.push_back(read.original_tokens.empty() ? read.string_key : read.original_tokens.front());
     } else if (read.string_key.empty()) {
-      given.positional.push_back(read.value.front());
+      positional.push_back(read.value.front());
     } else {
-      Arguments& values = given.values[read.string_key];
-      values.insert(values.end(), read.value.begin(), read.value.end());
-      if (read.value.empty()) values.emplace_back();
+      const auto option = std::find_if(command.options().begin(), command.options().end(), [&](const Option& each) {
+        return !each.is_positional() && key_of(each) == read.string_key;
+      });
+      option->given.insert(option->given.end(), read.value.begin(), read.value.end());
+      if (read.value.empty()) option->given.emplace_back();
     }
   }
-  return given;
-}
-
-/// Hands positional arguments to those that take them, in order; the rest is unknown.
-void place_positionals(Command& command, Given& given) {
-  auto next = given.positional.begin();
+  auto next = positional.begin();
   for (Option& option : command.options()) {
-    if (!option.is_positional() || next == given.positional.end()) continue;
-    const auto end = option.is_list() ? given.positional.end() : next + 1;
-    given.values[key_of(option)].assign(next, end);
+    if (!option.is_positional() || next == positional.end()) continue;
+    const auto end = option.is_list() ? positional.end() : next + 1;
+    option.given.assign(next, end);
     next = end;
   }
-  given.unknown.insert(given.unknown.end(), next, given.positional.end());
+  unknown.insert(unknown.end(), next, positional.end());
+  return unknown;
 }
 
-bool is_given(const Command& command, const std::string& name) {
-  return std::any_of(command.options().begin(), command.options().end(),
-                     [&](const Option& option) { return option.name() == name && option.is_given(); });
+/// An argument that is no option or command, with the nearest of those that exist.
+UsageError not_understood(Command& command, const std::string& argument) {
+  const std::string word = argument.starts_with("-") ? argument.substr(0, argument.find('=')) : argument;
+  Arguments candidates;
+  const char* kind = "unexpected argument";
+  if (word.starts_with("-")) {
+    kind = "there is no option";
+    for (const Option& option : command.options()) {
+      if (!option.long_name.empty()) candidates.push_back("--" + option.long_name);
+    }
+  } else if (!command.commands().empty()) {
+    kind = "there is no command";
+    for (const Command& below : command.commands()) candidates.push_back(below.name());
+  }
+  UsageError error(command, std::string(kind) + " `" + word + "`");
+  if (!command.commands().empty()) error.unknown_command = word;
+  error.advice = did_you_mean(word, candidates);
+  return error;
 }
 
-void check_together(const Command& command, const Option& option) {
+void check_together(Command& command, const Option& option) {
   if (option.is_required && !option.is_given()) throw UsageError(command, option.name() + " is required");
-  for (const std::string& other : option.needed) {
-    if (option.is_given() && !is_given(command, other)) throw UsageError(command, option.name() + " requires " + other);
+  if (!option.is_given()) return;
+  for (const std::string& needed : option.needed) {
+    const auto is_it = [&](const Option& other) { return other.name() == needed && other.is_given(); };
+    if (std::none_of(command.options().begin(), command.options().end(), is_it))
+      throw UsageError(command, option.name() + " requires " + needed);
   }
   for (const Option& other : command.options()) {
-    if (!option.is_given() || !other.is_given() || !exclude_each_other(option, other)) continue;
-    throw UsageError(command, option.name() + " excludes " + other.name());
+    if (other.is_given() && option.is_excluded_by(other))
+      throw UsageError(command, option.name() + " excludes " + other.name());
   }
-}
-
-/// How many of `arguments` are options of a command that has others below it: they are flags, and stand before the name.
-std::size_t leading_options(const Arguments& arguments) {
-  const auto name = std::find_if(arguments.begin(), arguments.end(), [](const std::string& word) {
-    return word.size() < 2 || !word.starts_with("-") || word == "--";
-  });
-  return static_cast<std::size_t>(name - arguments.begin());
 }
 
 }  // namespace
 
-/// Goes down the commands that are named.
-class Parsing {
- public:
-  Parsing(Command& program, Arguments arguments) : command_(&program), left_(std::move(arguments)) {}
+std::string UsageError::text() const { return std::string("error: ") + what() + advice + "\nRead `" + full_name + " --help`."; }
 
-  Parsed parse() {
-    command_->declare();
-    while (!command_->commands_.empty()) {
-      const auto end = left_.begin() + static_cast<std::ptrdiff_t>(leading_options(left_));
-      const Arguments options(left_.begin(), end);
-      left_.erase(left_.begin(), end);
-      read_options(options);
-      if (command_->wants_version_) return {command_, command_->version_ + "\n"};
-      if (left_.empty()) return end_without_command();
-      go_down();
+Parsed parse(Command& program, const Arguments& arguments) {
+  Command* command = &program;
+  auto next = arguments.begin();
+  bool wants_help = false;
+  while (!command->commands().empty()) {
+    if (next == arguments.end()) {
+      if (wants_help) return {command, command->help()};
+      throw UsageError(*command, "a command is required");
     }
-    read_options(left_);
-    if (wants_help_) return {command_, command_->help()};
-    for (const Option& option : command_->options_) check_together(*command_, option);
-    return {command_, std::nullopt};
-  }
-
- private:
-  void read_options(const Arguments& arguments) {
-    Given given = read_given(*command_, arguments);
-    wants_help_ = wants_help_ || given.values.contains("help");
-    place_positionals(*command_, given);
-    if (wants_help_) return;
-    if (!given.unknown.empty()) throw UnexpectedArguments(*command_, given.unknown);
-    for (Option& option : command_->options_) {
-      const auto found = given.values.find(key_of(option));
-      if (found == given.values.end()) continue;
-      option.count = static_cast<int>(found->second.size());
-      if (const auto mistake = option.set_values(found->second)) throw UsageError(*command_, *mistake);
+    const std::string& word = *next++;
+    const auto named =
+        std::find_if(command->commands_.begin(), command->commands_.end(), [&](const Command& c) { return c.name() == word; });
+    if (named != command->commands_.end()) {
+      command = &*named;
+    } else if (word == "--help" || word == "-h") {
+      wants_help = true;
+    } else if (word == "--version" && !command->version_.empty()) {
+      return {command, command->version_ + "\n"};
+    } else {
+      throw not_understood(*command, word);
     }
   }
-
-  void go_down() {
-    const std::string name = left_.front();
-    for (Command& below : command_->commands_) {
-      if (below.name_ != name) continue;
-      left_.erase(left_.begin());
-      command_ = &below;
-      command_->declare();
-      return;
-    }
-    throw UnexpectedArguments(*command_, {name});
+  const Arguments unknown = distribute(*command, {next, arguments.end()});
+  const auto is_asked = [](const Option& option) { return option.long_name == "help" && option.is_given(); };
+  if (wants_help || std::any_of(command->options_.begin(), command->options_.end(), is_asked))
+    return {command, command->help()};
+  if (!unknown.empty()) throw not_understood(*command, unknown.front());
+  for (const Option& option : command->options_) {
+    if (const auto mistake = option.set_target()) throw UsageError(*command, *mistake);
   }
-
-  Parsed end_without_command() const {
-    if (!wants_help_) throw NoCommand(*command_, "A subcommand is required");
-    return {command_, command_->help()};
-  }
-
-  Command* command_;
-  Arguments left_;
-  bool wants_help_ = false;
-};
-
-Parsed parse(Command& program, const Arguments& arguments) { return Parsing(program, arguments).parse(); }
+  for (const Option& option : command->options_) check_together(*command, option);
+  return {command, std::nullopt};
+}
 
 }  // namespace hpcbench::commandline

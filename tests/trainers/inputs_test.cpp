@@ -132,7 +132,7 @@ TEST_CASE("options: values, defaults, mistakes") {
   CHECK_FALSE(settings.own<MnistSettings>().batch_norm);
   CHECK(weight_decay(settings) == 0.01);
   CHECK(learning_rate(settings_of({"run"})) == 0.1);
-  CHECK(option_error({"run", "--epoch", "3"}).find("there is no option --epoch (did you mean `--epochs`?)") !=
+  CHECK(option_error({"run", "--epoch", "3"}).find("there is no option `--epoch` (did you mean `--epochs`?)") !=
         std::string::npos);
   CHECK(option_error({"run", "--epochs", "two"}) == "error: --epochs: `two` is not a whole number of at least 1");
   CHECK(option_error({"run", "--epochs", "0"}) == "error: --epochs: `0` is not a whole number of at least 1");
@@ -151,9 +151,9 @@ TEST_CASE("options: values, defaults, mistakes") {
         "error: --optimizer: `adamW` is not one of sgd, adadelta, adamw (did you mean `adamw`?)");
   CHECK(option_error({"run", "--train-share", "1.5"}).find("above 0 and at most 1") != std::string::npos);
   CHECK(option_error({"run", "--dropout", "2"}).find("below 2") != std::string::npos);
-  CHECK(option_error({"run", "digits"}).find("the argument `digits` is not understood") != std::string::npos);
+  CHECK(option_error({"run", "digits"}).find("unexpected argument `digits`") != std::string::npos);
   CHECK(option_error({"rum"}).find("there is no command `rum` (did you mean `run`?)") != std::string::npos);
-  CHECK(option_error({}).find("say what to do") != std::string::npos);
+  CHECK(option_error({}).find("a command is required") != std::string::npos);
   CHECK(option_error({"run", "--epochs"}).rfind("error: ", 0) == 0);
   CHECK(read_command({"run", "--help"}, environment_of({}), "v").text->find("--global-batch") != std::string::npos);
   CHECK(read_command({"--version"}, environment_of({}), "v 1").text == "v 1\n");

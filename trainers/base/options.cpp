@@ -55,34 +55,11 @@ void declare_run(commandline::Command& run, std::list<Given>& given) {
   }
 }
 
-[[noreturn]] void refuse(const commandline::UnexpectedArguments& error, const std::vector<TaskCommand>& others) {
-  const std::string& first = error.arguments.front();
-  const std::string advice = did_you_mean(error.misspelt(), error.candidates());
-  if (error.misspelt().starts_with('-')) {
-    throw InputError(
-        concat("error: there is no option ", error.misspelt(), advice, ". `hpcbench-train run --help` lists them"));
-  }
-  if (error.command.parent() == nullptr) {
-    std::string names = "run";
-    for (const TaskCommand& other : others) names += concat(", ", other.name);
-    throw InputError(concat("error: there is no command `", first, "`", advice, ". There are: ", names));
-  }
-  throw InputError(
-      concat("error: the argument `", first, "` is not understood. `hpcbench-train run --help` lists the options"));
-}
-
-commandline::Parsed parse_or_refuse(commandline::Command& program, const std::vector<std::string>& arguments,
-                                    const std::vector<TaskCommand>& others) {
+commandline::Parsed parse_or_refuse(commandline::Command& program, const std::vector<std::string>& arguments) {
   try {
-    commandline::Parsed parsed = commandline::parse(program, arguments);
-    if (parsed.text || parsed.command->name() == "run") return parsed;
-    throw commandline::NoCommand(program, "only `run` is read here");
-  } catch (const commandline::NoCommand&) {
-    throw InputError("error: say what to do: `hpcbench-train run ...`, or `hpcbench-train --help`");
-  } catch (const commandline::UnexpectedArguments& error) {
-    refuse(error, others);
+    return commandline::parse(program, arguments);
   } catch (const commandline::UsageError& error) {
-    throw InputError(concat("error: ", error.what()));
+    throw InputError(error.text());
   }
 }
 
@@ -94,13 +71,12 @@ Command read_command(const std::vector<std::string>& arguments, const Environmen
                                "The trainer of hpcbench: trains a task with one or several processes and measures it.");
   program.version(version);
   program.footer("Try `hpcbench-train run --help`.");
-  program.command_may_be_left_out();
   std::list<Given> given;
   program.add_command("run", "train a task", [&](commandline::Command& run) { declare_run(run, given); });
   // These have parsers of their own; here they are named for --help.
   for (const TaskCommand& other : others) program.add_command(other.name, other.summary);
   Command command;
-  command.text = parse_or_refuse(program, arguments, others).text;
+  command.text = parse_or_refuse(program, arguments).text;
   if (command.text) return command;
   RunFile file;
   const auto run_file = environment("HPCBENCH_RUN");

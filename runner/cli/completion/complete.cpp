@@ -13,7 +13,7 @@ namespace hpcbench {
 
 namespace {
 
-const commandline::Option* find_option(const commandline::Command& command, const std::string& word) {
+const commandline::Option* find_option(commandline::Command& command, const std::string& word) {
   for (const commandline::Option& option : command.options()) {
     const bool is_long = !option.long_name.empty() && word == "--" + option.long_name;
     const bool is_short = !option.short_name.empty() && word == "-" + option.short_name;
@@ -66,7 +66,6 @@ class WordWalk {
     for (commandline::Command& below : command->commands()) {
       if (only_positionals || below.name() != word || !given.positionals.empty()) continue;
       command = &below;
-      command->declare();
       if (given.command.empty()) given.command = word;
       return;
     }

@@ -11,7 +11,4 @@ namespace hpcbench::train {
 /// stderr. InputError and DataError as SquadFeatures::open; DataError where `output` cannot be written.
 int features_command(const std::vector<std::string>& arguments, std::FILE* output = stdout);
 
-/// What `--help` of features_command prints.
-std::string features_help();
-
 }  // namespace hpcbench::train

@@ -50,12 +50,6 @@ void warn_of_missing(const FileScore& result, std::ostream& err) {
 }
 
 /// A wrong command line, and what may have been meant.
-std::string usage_text(const commandline::UsageError& error) {
-  const auto* unexpected = dynamic_cast<const commandline::UnexpectedArguments*>(&error);
-  const std::string advice = unexpected ? did_you_mean(unexpected->misspelt(), unexpected->candidates()) : "";
-  return concat("error: ", error.what(), advice, ". `hpcbench-train score --help` lists the options\n");
-}
-
 }  // namespace
 
 int score_command(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
@@ -76,7 +70,7 @@ int score_command(const std::vector<std::string>& arguments, std::ostream& out, 
     if (!out) throw DataError("error: the scores cannot be written: standard output takes no more");
     return 0;
   } catch (const commandline::UsageError& error) {
-    err << usage_text(error);
+    err << error.text() << "\n";
     return kExitInput;
   } catch (const DataError& error) {
     err << error.what() << "\n";
