@@ -7,7 +7,8 @@ set(HPCBENCH_STAGES base expressions spec plan jube render launch submit ingest 
 # A stage is one folder of runner/, or these: rooms that are compiled as one unit.
 set(HPCBENCH_ROOMS_spec yaml spec/keys spec spec/preparations spec/values spec/starter)
 set(HPCBENCH_ROOMS_launch runfiles launch)
-set(HPCBENCH_ROOMS_submit submit executors/local executors/slurm executors/commands)
+file(GLOB executors RELATIVE ${CMAKE_SOURCE_DIR}/runner CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runner/executors/*)
+set(HPCBENCH_ROOMS_submit submit ${executors})
 set(HPCBENCH_ROOMS_report report report/latex report/formats report/plots report/warnings report/comparison)
 set(HPCBENCH_ROOMS_study study/blocks study/kept study imports archive doctor)
 set(HPCBENCH_ROOMS_cli cli cli/completion cli/formats)

@@ -2,7 +2,7 @@
 # Runs the tests. Ends with `N passed, N failed`, single tests counted, and with exit code 1 if any failed.
 #   scripts/test.sh          sets up and builds, then unit and end-to-end tests (no thorough ones): whether hpcbench works on this machine
 #   scripts/test.sh --all    everything: also Slurm, Hugging Face, sanitizers, fuzzers, lint
-#   scripts/test.sh --long   all of it in its long form (hours): 5 minutes a fuzzer, 100 fault trials, 200 on Slurm, the benches
+#   scripts/test.sh --long   all of it in its long form (hours): 5 minutes a fuzzer, 100 fault trials, 200 on Slurm, 50 on Grid Engine, the benches
 #   scripts/test.sh NAME...  only the checks whose names contain one of the words
 #   scripts/test.sh --list   the names of all checks
 # Each check is a test of CTest; CONTRIBUTING.md says how to run one by itself.

@@ -5,12 +5,14 @@ if(HPCBENCH_LONG_TESTS)
   set(segment_faults 200)
   set(slurm_trials 200 --long)
   set(block_trials 100 --long)
+  set(gridengine_trials 50)
 else()
   set(fuzz_s 20)
   set(local_trials 20)
   set(segment_faults 15)
   set(slurm_trials 12)
   set(block_trials 6)
+  set(gridengine_trials 4)
 endif()
 
 # tests/FOLDER/NAME_test.py is the check FOLDER-NAME. e2e: the real program, as a user calls it. project: what surrounds it (pages,
@@ -61,6 +63,8 @@ check_python(huggingface-continue ${CMAKE_CURRENT_SOURCE_DIR}/huggingface/contin
 
 # A real Grid Engine, started and stopped by the tests; skipped where it is not installed.
 check_python(gridengine ${CMAKE_CURRENT_SOURCE_DIR}/gridengine/gridengine_test.py gridengine 150 WAITS)
+check(gridengine-faults gridengine 45 WAITS
+  COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/gridengine/fault_trials.py --seed 1 --trials ${gridengine_trials})
 
 # A real Slurm, started and stopped by the tests; skipped where it is not installed. They mostly wait. The first one shows that one
 # can be started here, which is what the others need.

@@ -23,9 +23,6 @@ MAY_KNOW = {
     "render": {"plan", "spec", "runfiles"},
     "launch": {"runfiles", "ports"},
     "submit": {"render", "runfiles", "ingest", "plan", "spec"},
-    "executors/local": {"submit", "runfiles"},
-    "executors/commands": {"submit", "render", "runfiles", "spec"},
-    "executors/slurm": {"submit", "render", "runfiles"},
     "ingest": {"runfiles", "checksum", "expressions"},
     "store": {"ingest"},
     "stats": set(),
@@ -37,7 +34,7 @@ MAY_KNOW = {
     "report/comparison": {"report", "report/latex", "stats", "plan"},
     "study/blocks": {"spec", "plan", "render", "submit", "executors/slurm", "ingest", "store"},
     "study/kept": {"spec", "plan", "render", "runfiles", "ingest", "store"},
-    "study": {"spec", "plan", "render", "runfiles", "submit", "executors/local", "executors/commands", "executors/slurm", "ingest", "store", "report", "study/blocks", "study/kept"},
+    "study": {"spec", "plan", "render", "runfiles", "submit", "ingest", "store", "report", "study/blocks", "study/kept"},
     "imports": {"study", "render", "runfiles", "submit", "ingest", "store"},
     "archive": {"study", "spec", "runfiles", "ingest"},
     "doctor": {"study", "study/blocks", "submit", "executors/commands", "executors/slurm", "render", "plan"},
@@ -46,6 +43,10 @@ MAY_KNOW = {
     "cli": {"cli/completion", "cli/formats", "spec", "spec/keys", "plan", "jube", "render", "runfiles", "launch", "submit", "executors/slurm", "ingest", "store", "stats", "report", "report/formats",
             "report/plots", "report/warnings", "report/comparison", "study", "study/blocks", "study/kept", "imports", "archive", "doctor", "commandline"},
 }
+# Each executor has a folder. study/executors.cpp makes them.
+for folder in (pathlib.Path(__file__).resolve().parents[2] / "runner/executors").iterdir():
+    MAY_KNOW[f"executors/{folder.name}"] = {"submit", "render", "runfiles", "spec"}
+    MAY_KNOW["study"].add(f"executors/{folder.name}")
 # The same for the trainer.
 TRAINER_MAY_KNOW = {
     "base": {"commandline"},

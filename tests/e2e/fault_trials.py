@@ -72,8 +72,8 @@ def run_with_kills(folder, what, kills, dice, environment, slots):
     return subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
 
 
-def verify(folder, what, last, environment):
-    """The list of what does not hold."""
+def verify(folder, what, last, environment, count=RUNS):
+    """The list of what does not hold of a study of `count` runs."""
     wrong = []
     if last.returncode != 0:
         wrong.append(f"the last run ended with {last.returncode}: {last.stderr[-500:]}")
@@ -81,7 +81,7 @@ def verify(folder, what, last, environment):
                             text=True, timeout=300)
     runs = json.loads(status.stdout)["runs"]
     bad = [f"{run['run']}: {run['state']} ({run['reason']})" for run in runs if run["state"] != "succeeded"]
-    if bad or len(runs) != RUNS:
+    if bad or len(runs) != count:
         wrong.append(f"{len(runs)} runs, not succeeded: {bad}")
     if not (folder / "executions").exists():
         return [*wrong, "no run was executed"]
@@ -95,7 +95,7 @@ def verify(folder, what, last, environment):
     if what == "hpcbench":
         per_run = collections.Counter(str(pathlib.Path(path).parent) for path in executed.elements())
         more = {path: count for path, count in per_run.items() if count != 1}
-        if more or len(per_run) != RUNS:
+        if more or len(per_run) != count:
             wrong.append(f"only hpcbench was killed, yet {len(per_run)} runs executed, more than once: {more}")
     return wrong
 
