@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -82,6 +83,7 @@ struct Side {
   Study study;
   std::vector<AttemptRecord> records;
   ReportOptions report;
+  std::string note;  // on the choice of its runs; empty: none
 
   Table table() const { return build_table(study.experiment, study.plan, records, report); }
 };
@@ -166,11 +168,32 @@ void refuse_same_runs(const Study& a, const Study& b, const SideReference& side,
                                a.results, side.what.empty() ? "EXPERIMENT" : side.what));
 }
 
+/// A run that was set aside several times is one run: its last attempt of them.
+void keep_last_of_each_run(Side& side) {
+  std::vector<AttemptRecord> last;
+  std::set<std::pair<std::string, RunName>> several;
+  const std::size_t all = side.records.size();
+  for (AttemptRecord& record : side.records) {
+    if (!last.empty() && last.back().key.config_id == record.key.config_id && last.back().key.run == record.key.run) {
+      several.emplace(record.key.config_id, record.key.run);
+      last.pop_back();
+    }
+    last.push_back(std::move(record));
+  }
+  side.records = std::move(last);
+  if (several.empty()) return;
+  side.note =
+      fmt::format("{}@{}: {} several attempts that were set aside: the last one counts, {} not", side.study.experiment.name,
+                  kAside, counted(static_cast<long long>(several.size()), "run has", "runs have"),
+                  counted(static_cast<long long>(all - side.records.size()), "earlier one does", "earlier ones do"));
+}
+
 /// Runs of both sides that count, and those that were set aside.
 void read_records(Side& side, const IndexView& index, const SideReference& reference) {
   const std::string& name = side.study.experiment.name;
   if (reference.is_aside()) {
     side.records = index.store.set_aside_attempts(name, true);
+    keep_last_of_each_run(side);
     if (!side.records.empty()) return;
     throw InputError(fmt::format("error: no run of {} was set aside: `{}@aside` has no runs", reference.what, reference.what));
   }
@@ -202,7 +225,7 @@ void read_records(Side& side, const IndexView& index, const SideReference& refer
 }
 
 Side load_side(Study study, const SideReference& reference, const CompareArguments& arguments, bool is_b) {
-  Side side{std::move(study), {}, {}};
+  Side side{std::move(study), {}, {}, {}};
   take_in_imports(side.study);
   const IndexView index = open_for_reading(side.study);
   if (index.states.empty() && side.study.broken_imports.empty()) refuse_side_without_results(side.study, arguments, is_b);
@@ -397,6 +420,9 @@ int compare_sides(CompareArguments arguments, const ComparisonFormat& format) {
   Side of_b = load_side(std::move(study_b), b, arguments, true);
   Comparison comparison = compare_by_rules(of_a, of_b, options);
   add_errors(comparison, import_errors(of_a.study, of_b.study, !arguments.fail_if.empty()));
+  for (const Side* side : {&of_a, &of_b}) {
+    if (!side->note.empty()) comparison.notes.push_back(side->note);
+  }
   if (of_a.study.source.file == of_b.study.source.file && !of_a.study.experiment.imports.empty())
     comparison.notes.push_back(fmt::format("runs that {} imports are the same on both sides", of_a.study.experiment.path));
   print_data(format.print(comparison));

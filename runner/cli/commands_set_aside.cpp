@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/study_options.hpp"
+#include "runfiles/set_aside.hpp"
 #include "study/index.hpp"
 #include "study/kept/set_aside.hpp"
 #include "study/run_reference.hpp"
@@ -95,28 +96,23 @@ void require_fixed_repeats(const std::string& root, const std::string& experimen
                   study->experiment.repeat_rule->place, study->named()));
 }
 
-/// The attempts to change. InputError if a run has not ended.
-std::vector<AttemptKey> attempts_of(const std::vector<ChosenRun>& chosen, const std::vector<AttemptState>& states) {
-  std::vector<AttemptKey> keys;
-  for (const ChosenRun& run : chosen) {
-    const auto is_open = [&](const AttemptState& state) {
-      return state.key.config_id == run.config_id && state.key.run == run.run && !is_outcome(state.state);
-    };
-    if (std::any_of(states.begin(), states.end(), is_open)) {
-      throw InputError(
-          fmt::format("error: {} has not ended: set it aside once it has, or end it with `hpcbench cancel`", name_of_run(run)));
-    }
-    const std::vector<AttemptKey> ended = ended_attempts(states, run.config_id, run.run, run.last);
-    keys.insert(keys.end(), ended.begin(), ended.end());
+/// Attempts of the run that have ended. InputError if it has others.
+std::vector<AttemptKey> ended_of(const ChosenRun& run, const std::vector<AttemptState>& states) {
+  const auto is_open = [&](const AttemptState& state) {
+    return state.key.config_id == run.config_id && state.key.run == run.run && !is_outcome(state.state);
+  };
+  if (std::any_of(states.begin(), states.end(), is_open)) {
+    throw InputError(
+        fmt::format("error: {} has not ended: set it aside once it has, or end it with `hpcbench cancel`", name_of_run(run)));
   }
-  return keys;
+  return ended_attempts(states, run.config_id, run.run, run.last);
 }
 
-std::string list_of_runs(const std::vector<ChosenRun>& runs) {
+/// `a, b and 4 more`.
+std::string short_list(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 5;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(runs.size(), kNamed); ++i) names.push_back(name_of_run(runs[i]));
-  return join(names, ", ") + (runs.size() > kNamed ? fmt::format(" and {} more", runs.size() - kNamed) : "");
+  if (names.size() <= kNamed) return join(names, ", ");
+  return fmt::format("{} and {} more", join({names.begin(), names.begin() + kNamed}, ", "), names.size() - kNamed);
 }
 
 /// A later attempt of a run counts although an earlier one was taken back.
@@ -133,29 +129,86 @@ void note_later_attempts(const std::vector<AttemptState>& states, const std::vec
   say(fmt::format("note: later attempts still count: {}. Set one aside if an earlier one shall count", join(names, ", ")));
 }
 
+/// Results of one study, with its runs that the command names.
+struct StudyRuns {
+  const std::string& root;
+  const std::string& experiment;
+  const std::vector<ChosenRun>& runs;
+  std::string results = root + "/" + experiment;
+};
+
+void set_runs_aside(const StudyRuns& study, Store& store, const std::string& why) {
+  const std::vector<AttemptState> states = refresh_index(store, study.root, study.experiment);
+  std::vector<AttemptKey> keys;
+  std::vector<std::string> names;
+  for (const ChosenRun& run : study.runs) {
+    const std::vector<AttemptKey> changed = attempts_to_set_aside(study.results, ended_of(run, states));
+    if (changed.empty()) continue;
+    keys.insert(keys.end(), changed.begin(), changed.end());
+    names.push_back(name_of_run(run));
+  }
+  if (keys.empty()) {
+    say(fmt::format("nothing to change: {} has no finished run of that kind", study.experiment));
+    return;
+  }
+  set_aside(store, study.results, study.experiment, keys, why, false);
+  say(fmt::format("set {} aside: {}. Tables leave {} out; `hpcbench set-aside ... --undo` takes that back",
+                  counted(static_cast<long long>(names.size()), "run", "runs"), short_list(names),
+                  names.size() == 1 ? "it" : "them"));
+}
+
+/// `ID/r03/a1 (a backup ran)`.
+std::string with_reason(const std::string& results, const AttemptKey& key) {
+  const std::optional<SetAside> aside = read_set_aside(results + "/" + to_string(key));
+  return fmt::format("{} ({})", to_string(key), aside ? aside->why : "");
+}
+
+void undo_last(const StudyRuns& study, Store& store) {
+  const std::vector<AttemptState> states = refresh_index(store, study.root, study.experiment);
+  std::vector<AttemptKey> undone;
+  std::vector<std::string> counting;
+  std::vector<std::string> left;
+  std::string left_attempt;
+  for (const ChosenRun& run : study.runs) {
+    const std::vector<AttemptKey> ended = ended_of(run, states);
+    const std::vector<AttemptKey> last = last_set_aside(study.results, ended, run.last > 0);
+    if (!last.empty()) counting.push_back(with_reason(study.results, last.back()));
+    undone.insert(undone.end(), last.begin(), last.end());
+    for (const AttemptKey& key : ended) {
+      if (std::find(last.begin(), last.end(), key) != last.end() || !read_set_aside(study.results + "/" + to_string(key)))
+        continue;
+      left.push_back(with_reason(study.results, key));
+      left_attempt = to_string(key);
+    }
+  }
+  const bool is_one = counting.size() == 1;
+  if (!undone.empty()) {
+    undo_set_aside(store, study.results, study.experiment, undone);
+    say(fmt::format("{} again: {}", is_one ? "1 run counts" : fmt::format("{} runs count", counting.size()),
+                    short_list(counting)));
+    note_later_attempts(store.states(study.experiment), undone);
+  } else if (left.empty()) {
+    say(fmt::format("nothing to undo: {} not set aside", study.runs.size() == 1 ? "the run is" : "these runs are"));
+  }
+  if (left.empty()) return;
+  say(fmt::format("{}: earlier measurements stay set aside: {}. To count one again, name it: `hpcbench set-aside {}/{} --undo`",
+                  undone.empty() ? "nothing to undo" : "note", short_list(left), study.experiment, left_attempt));
+}
+
 int change(const AsideOptions& options) {
   const std::string root = std::filesystem::absolute(options.study.results).lexically_normal().string();
   ChosenRuns chosen = options.runs.empty() ? runs_selected(options) : runs_named(options, root);
   for (auto& [experiment, runs] : chosen) {
     std::sort(runs.begin(), runs.end());
     runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-    require_own_results(root + "/" + experiment);
+    const StudyRuns study{root, experiment, runs};
+    require_own_results(study.results);
     if (!options.undo) require_fixed_repeats(root, experiment);
     Store store = open_index(root);
-    const std::string results = root + "/" + experiment;
-    const std::vector<AttemptKey> keys = attempts_of(runs, refresh_index(store, root, experiment));
-    const std::string what = counted(static_cast<long long>(runs.size()), "run", "runs");
-    if (keys.empty()) {
-      say(fmt::format("nothing to change: {} has no finished run of that kind", experiment));
-    } else if (options.undo) {
-      const long long undone = undo_set_aside(store, results, experiment, keys);
-      say(undone == 0 ? fmt::format("nothing to undo: {} not set aside", runs.size() == 1 ? "the run is" : "these runs are")
-                      : fmt::format("{} again: {}", runs.size() == 1 ? "1 run counts" : what + " count", list_of_runs(runs)));
-      note_later_attempts(store.states(experiment), keys);
+    if (options.undo) {
+      undo_last(study, store);
     } else {
-      set_aside(store, results, experiment, keys, options.why, false);
-      say(fmt::format("set {} aside: {}. Tables leave {} out; `hpcbench set-aside ... --undo` takes that back", what,
-                      list_of_runs(runs), runs.size() == 1 ? "it" : "them"));
+      set_runs_aside(study, store, options.why);
     }
   }
   return 0;
@@ -185,7 +238,8 @@ void add_set_aside(commandline::Command& command) {
       .value_name("FILE");
   add_results_option(command, options->study.results);
   command.add_option("--why", options->why, "the reason, which tables, `show` and exports repeat").value_name("TEXT");
-  command.add_flag("--undo", options->undo, "count these runs again");
+  command.add_flag("--undo", options->undo,
+                   "take back the last time that these runs were set aside; by `run --again` only where RUN/aN is named");
   command.action([=] {
     check_options(*options);
     return change(*options);

@@ -362,7 +362,7 @@ class Importer {
     if (!aside || !imported) return;
     const bool same_line = task.request->files.empty() && imported->request == task.wanted;
     if (imported->identity == task.identity || same_line) {
-      write_set_aside(folder, aside->why, false);
+      write_set_aside(folder, *aside);
     } else {
       result_.notes.push_back(
           fmt::format("{} was set aside ({}) and has other values now: it counts again", to_string(task.key), aside->why));

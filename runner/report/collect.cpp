@@ -292,6 +292,7 @@ std::vector<Sample> collect_samples(const Plan& plan, const std::vector<const At
     std::vector<RunValue>& of_row = samples[found->second].row.set_aside;
     of_row.push_back(describe_run(*attempt, metric_value(*attempt, metric.name)));
     of_row.back().reason = attempt->aside->why;
+    of_row.back().again = attempt->aside->again;
   }
   for (Sample& sample : samples) summarise_sample(sample, metric, settings);
   return samples;

@@ -45,6 +45,7 @@ struct RunValue {
   std::string source;  // of an imported run, for pages: `runs.csv:17`; else empty
   std::string
       reason;  // why it did not succeed; `nan: loss` where it did and these of its metrics are NaN or infinite; else empty
+  bool again = false;  // set aside by `run --again`, with all runs of its row that had ended
 };
 
 /// The parts of a run in seconds, medians over the runs that succeeded and say it.

@@ -24,10 +24,14 @@ std::string user_name() {
 
 }  // namespace
 
-void write_set_aside(const std::string& attempt_folder, const std::string& why, bool again) {
+SetAside decide_to_set_aside(const std::string& why, bool again) { return {why, again, user_name(), unix_time_s()}; }
+
+void write_set_aside(const std::string& attempt_folder, const SetAside& aside) {
   JsonWriter json;
-  json.begin_object().member("schema", 1).member("why", why).member("again", again).member("by", text_or_null(user_name()));
-  json.member("set_aside_unix_s", json_time(unix_time_s())).end();
+  json.begin_object().member("schema", 1).member("why", aside.why).member("again", aside.again);
+  json.member("by", text_or_null(aside.by));
+  if (aside.unix_s) json.member("set_aside_unix_s", json_time(*aside.unix_s));
+  json.end();
   write_file(aside_file(attempt_folder), json.take() + "\n", Durability::durable);
 }
 

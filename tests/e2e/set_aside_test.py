@@ -132,6 +132,61 @@ class SettingAside(StudyTest):
         self.hpcbench("run", "tiny.yaml")
         self.assertEqual(len(self.executions()), 18)
 
+    def test_undo_takes_back_the_last_time_only(self):
+        self.hpcbench("run", "tiny.yaml")
+        self.write("newer", "")
+        self.hpcbench("run", "tiny.yaml", "--again")
+        compared = self.hpcbench("compare", "tiny@aside", "tiny", "--format", "json").stdout
+        for named in (["fast/r03"], ["--only", "strategy=fast"]):
+            self.hpcbench("set-aside", *named, "--why", "a backup ran")
+            said = self.hpcbench("set-aside", *named, "--undo").stderr
+            self.assertRegex(said, r"(1 run counts|6 runs count) again: \w+/r0\d/a2 \(a backup ran\)")
+            self.assertRegex(said, r"note: earlier measurements stay set aside: \w+/r0\d/a1 \(measured again\)")
+            self.assertEqual(self.hpcbench("compare", "tiny@aside", "tiny", "--format", "json").stdout, compared)
+            said = self.hpcbench("set-aside", *named, "--undo").stderr
+            self.assertRegex(said, r"nothing to undo: earlier measurements stay set aside: \w+/r0\d/a1 \(measured again\).*/a1 --undo`\n$")
+        self.assertIn("1 run counts again", self.hpcbench("set-aside", "fast/r03/a1", "--undo").stderr)
+        self.assertEqual(len(self.row("fast")["set_aside"]), 5)
+
+    def test_undo_takes_back_all_attempts_of_that_time(self):
+        self.write("tiny.yaml", STUDY.replace("repeats: 6", "repeats: 1\nretries: {failed: 1}"))
+        self.write("work.sh", 'if [ $1 = fast ] && [ ! -e failed ]; then touch failed; exit 3; fi\n' + WORK)
+        self.hpcbench("run", "tiny.yaml")
+        before = self.hpcbench("report", "--format", "json").stdout
+        self.hpcbench("set-aside", "fast/r01", "--why", "a backup ran")
+        self.hpcbench("set-aside", "fast/r01", "--why", "a long backup ran")
+        self.assertEqual([(run["attempt"], run["reason"]) for run in self.row("fast")["set_aside"]],
+                         [("a1", "a long backup ran"), ("a2", "a long backup ran")])
+        self.hpcbench("set-aside", "fast/r01", "--undo")
+        self.assertEqual(self.hpcbench("report", "--format", "json").stdout, before)
+
+    def test_compare_takes_the_last_attempt_of_each_run_that_was_set_aside(self):
+        self.hpcbench("run", "tiny.yaml")
+        self.hpcbench("run", "tiny.yaml", "--again")
+        self.write("newer", "")
+        self.hpcbench("run", "tiny.yaml", "--again")
+        compared = json.loads(self.hpcbench("compare", "tiny@aside", "tiny", "--format", "json").stdout)
+        self.assertEqual([(row["a"]["n"], row["a"]["median"]) for row in compared["rows"]], [(6, 8), (6, 4)])
+        self.assertIn("tiny@aside: 12 runs have several attempts that were set aside: the last one counts, 12 earlier ones do not", compared["notes"])
+
+    def test_measuring_a_row_again_ends_the_warning(self):
+        self.write("tiny.yaml", STUDY.replace("repeats: 6", "repeats: 6\nretries: {failed: 1}"))
+        self.write("work.sh", 'if [ $1 = fast ] && [ ! -e failed ]; then touch failed; exit 3; fi\n' + WORK)
+        self.hpcbench("run", "tiny.yaml")
+        self.hpcbench("set-aside", "fast/r03", "--why", "a backup ran")
+        self.assertIn("set-aside", self.row("fast")["warnings"])
+        self.hpcbench("run", "tiny.yaml", "--again")
+        self.assertNotIn("set-aside", self.row("fast")["warnings"], "one run was tried twice: its attempts are not a choice")
+        self.write("work.sh", "sleep 0.3\n" + WORK)
+        process = self.start("run", "tiny.yaml", "--again")
+        self.wait_for(lambda: len(self.executions()) >= 30, "some runs that are measured again")
+        os.kill(process.pid, signal.SIGINT)
+        process.wait(timeout=60)
+        self.hpcbench("run", "tiny.yaml", "--again")
+        self.assertEqual([row["warnings"].count("set-aside") for row in self.report("tiny.yaml")["rows"]], [0, 0])
+        self.hpcbench("set-aside", "fast/r03", "--why", "a backup ran")
+        self.assertIn("set-aside", self.row("fast")["warnings"])
+
     def test_killed_at_any_moment_each_run_is_measured_once_more(self):
         self.hpcbench("run", "tiny.yaml")
         for seen in (1, 6, 12):

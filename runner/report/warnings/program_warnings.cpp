@@ -100,20 +100,19 @@ void warn_changed_program(const WarningContext& context, Warnings& found) {
 }
 
 void warn_set_aside(const WarningContext& context, Warnings& found) {
-  constexpr int kMostShare = 10;  // one run in so many may be set aside without a warning
+  constexpr std::size_t kMostShare = 10;  // one run in so many may be set aside without a warning
   Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
-    std::map<RunName, int> times;  // that each run was set aside
-    for (const RunValue& run : row.runs) times[run.run] = 0;
-    for (const RunValue& run : row.set_aside) ++times[run.run];
-    const int aside = row.runs_set_aside();
-    if (aside * kMostShare <= static_cast<int>(times.size())) continue;
-    const bool chosen = row.runs_left_out() > 0 || std::any_of(times.begin(), times.end(), [&](const auto& each) {
-                          return each.second != times.begin()->second;
-                        });
-    if (!chosen) continue;  // all runs were measured again
-    rows.add(row, [&] { return fmt::format("{}: {} of {} runs", row_label(context.columns, row), aside, times.size()); });
+    std::set<RunName> all;
+    std::set<RunName> chosen;  // `run --again` chooses none
+    for (const RunValue& run : row.runs) all.insert(run.run);
+    for (const RunValue& run : row.set_aside) {
+      all.insert(run.run);
+      if (!run.again) chosen.insert(run.run);
+    }
+    if (chosen.size() * kMostShare <= all.size()) continue;
+    rows.add(row, [&] { return fmt::format("{}: {} of {} runs", row_label(context.columns, row), chosen.size(), all.size()); });
   }
   rows.report(
       "set-aside", "a table of chosen runs shows the choice: slow runs that are left out make a row look faster",

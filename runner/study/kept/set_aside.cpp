@@ -37,20 +37,42 @@ std::vector<AttemptKey> ended_attempts(const std::vector<AttemptState>& states, 
   return keys;
 }
 
+std::vector<AttemptKey> attempts_to_set_aside(const std::string& results, const std::vector<AttemptKey>& ended) {
+  std::vector<AttemptKey> keys;
+  for (const AttemptKey& key : ended) {
+    if (!read_set_aside(results + "/" + to_string(key))) keys.push_back(key);
+  }
+  return keys.empty() ? last_set_aside(results, ended, true) : keys;
+}
+
+std::vector<AttemptKey> last_set_aside(const std::string& results, const std::vector<AttemptKey>& ended, bool with_again) {
+  std::vector<AttemptKey> last;
+  std::optional<double> last_unix_s;
+  for (const AttemptKey& key : ended) {
+    const std::optional<SetAside> aside = read_set_aside(results + "/" + to_string(key));
+    if (!aside || (aside->again && !with_again)) continue;
+    if (last.empty() || aside->unix_s > last_unix_s) {
+      last.clear();
+      last_unix_s = aside->unix_s;
+    }
+    if (aside->unix_s == last_unix_s) last.push_back(key);
+  }
+  return last;
+}
+
 void set_aside(Store& store, const std::string& results, const std::string& experiment, const std::vector<AttemptKey>& keys,
                const std::string& why, bool again) {
+  const SetAside decision = decide_to_set_aside(why, again);
   change_folders(store, results, experiment, keys, [&](const std::string& folder) {
-    const std::optional<SetAside> before = read_set_aside(folder);
-    write_set_aside(folder, before && again ? before->why : why, again);
+    SetAside aside = again ? read_set_aside(folder).value_or(decision) : decision;
+    aside.again = again;
+    write_set_aside(folder, aside);
   });
 }
 
-long long undo_set_aside(Store& store, const std::string& results, const std::string& experiment,
-                         const std::vector<AttemptKey>& keys) {
-  long long undone = 0;
-  change_folders(store, results, experiment, keys,
-                 [&](const std::string& folder) { undone += remove_set_aside(folder) ? 1 : 0; });
-  return undone;
+void undo_set_aside(Store& store, const std::string& results, const std::string& experiment,
+                    const std::vector<AttemptKey>& keys) {
+  change_folders(store, results, experiment, keys, [](const std::string& folder) { remove_set_aside(folder); });
 }
 
 }  // namespace hpcbench

@@ -164,6 +164,12 @@ TEST_CASE("set-aside: more than one run in ten of a row, unless all were measure
   CHECK_FALSE(warns(table, "set-aside"));
   CHECK(table.rows[1].runs_set_aside() == 6);
   CHECK(table.rows[1].runs_left_out() == 0);
+  // A run that was tried twice before is no choice; one that was set aside by a person since then is.
+  options.set_aside.push_back(options.set_aside.front());
+  options.set_aside.back().key.attempt = 2;
+  CHECK_FALSE(warns(study.table(options), "set-aside"));
+  options.set_aside.back().aside->again = false;
+  CHECK(warning_of(study.table(options), "set-aside").seen == "strategy=ddp, gpus_per_node=2: 1 of 6 runs");
 }
 
 TEST_CASE("changed-program: shown rows with runs of files that changed since") {
