@@ -28,6 +28,7 @@
 #include "study/status_view.hpp"
 #include "study/study_log.hpp"
 #include "study/watch_ends.hpp"
+#include "submit/cancel_notice.hpp"
 #include "submit/continuation.hpp"
 #include "submit/dispatcher.hpp"
 #include "submit/experiment_lock.hpp"
@@ -100,14 +101,31 @@ double parse_at_most(const Study& study, const std::string& text) {
   return *hours;
 }
 
-/// Who runs the study meanwhile, and what it goes on with.
+/// Runs that no process has submitted yet.
+long long count_unsubmitted(const Study& study, const Store& store) {
+  return make_status(study, store).counts.at(State::planned);
+}
+
+/// With --only the process that runs the study continues with other runs, and with those that it has not submitted yet.
 void note_owner(const Study& study, const Store& store) {
   const std::optional<std::string> owner = experiment_owner(study.results);
-  const StatusView view = make_status(study, store);
-  const long long to_come = view.counts.at(State::planned);
-  if (!owner || to_come == 0) return;
-  say(fmt::format("note: {} goes on with {} not submitted yet; interrupt it (Ctrl-C) and cancel again to stop those, too",
-                  *owner, counted(to_come, "run that is", "runs that are")));
+  const long long unsubmitted = count_unsubmitted(study, store);
+  if (!owner || unsubmitted == 0) return;
+  say(fmt::format("note: {} runs the study and begins {} not submitted yet; without --only, `{}` ends it", *owner,
+                  counted(unsubmitted, "run that is", "runs that are"), study.command("cancel")));
+}
+
+/// Waits until the process that ran the study has ended it, as it was asked to. False if it is not seen to.
+bool await_owner(const Study& study, const std::string& owner, const Executor& executor) {
+  constexpr double kPatienceS = 10;  // beyond that for its jobs
+  constexpr double kInterval = 0.1;
+  Clock& clock = system_clock();
+  const double end_s = clock.monotonic_s() + executor.end_patience_s() + kPatienceS;
+  while (experiment_owner(study.results) == owner) {
+    if (interrupted() != 0 || clock.monotonic_s() > end_s) return false;
+    clock.sleep(kInterval);
+  }
+  return true;
 }
 
 std::vector<AttemptKey> find_waiting(const Study& study, Store& store) {
@@ -122,7 +140,7 @@ std::size_t end_waiting(const Study& study, Store& store, StudyListeners& listen
   const std::vector<AttemptKey> waiting = find_waiting(study, store);  // now no other process changes it
   const auto count = static_cast<long long>(waiting.size());
   if (!lock && count > 0) {
-    say(fmt::format("note: {} goes on with {}; interrupt it (Ctrl-C) and cancel again to stop those, too", owner,
+    say(fmt::format("note: {} still runs the study, with {}; interrupt it (Ctrl-C) and cancel again to stop those, too", owner,
                     counted(count, "run that is to be continued", "runs that are to be continued")));
   }
   if (!lock || count == 0) return 0;
@@ -149,46 +167,90 @@ std::vector<Study> load_studies(const StudyOptions& options, const std::vector<s
   return studies;
 }
 
+std::vector<AttemptState> open_attempts(const Study& study, const std::vector<AttemptState>& states) {
+  std::vector<AttemptState> open;
+  for (const AttemptState& state : states) {
+    if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) open.push_back({state.key, state.state});
+  }
+  return open;
+}
+
+/// What a cancel has ended so far.
+struct Ended {
+  long long running = 0, revoked = 0, between_segments = 0;
+  bool all = true;  // what was asked to end has ended
+
+  void add(const CancelCounts& counts, std::size_t left) {
+    running += static_cast<long long>(counts.asked.size() - left);
+    revoked += counts.revoked;
+    all = all && left == 0 && counts.unseen == 0;
+  }
+};
+
+/// Cancels these attempts, and asks the process that runs the study, if there is one, to end it: runs that it has not submitted
+/// do not begin.
+Ended end_all(const Study& study, Store& store, const std::vector<AttemptState>& open,
+              const std::optional<std::string>& owner) {
+  Progress progress(system_clock());
+  const std::unique_ptr<Executor> executor =
+      choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
+  StudyWatch watch;
+  StudyListeners listeners(store, study, progress, system_clock(), watch);
+  Ended ended;
+  const auto cancel = [&](const std::vector<AttemptState>& attempts) {
+    const CancelCounts counts = cancel_attempts(study.results, attempts, *executor, listeners.events);
+    if (owner) request_end(study.results);
+    ended.add(counts, watch_ends(study, counts.asked, *executor, listeners.events));
+    listeners.index.flush(true);
+  };
+  cancel(open);
+  if (owner && !await_owner(study, *owner, *executor)) {
+    ended.all = false;
+    say(fmt::format("{} has not ended the study yet: interrupt it (Ctrl-C), then cancel again", *owner));
+  } else if (owner) {
+    cancel(open_attempts(study, refresh_index(store, study)));  // what it began meanwhile
+  }
+  ended.between_segments = static_cast<long long>(end_waiting(study, store, listeners));
+  return ended;
+}
+
 int cancel_study(const StudyOptions& options, bool yes) {
   const Study study = load_study(options);
   note_without_results(study);
   require_own(study);
   auto [store, states] = open_for_reading(study);  // a full disk is what some cancel for
-  std::vector<AttemptState> active;
-  for (const AttemptState& state : states) {
-    if (!is_outcome(state.state) && study.selected().find(state.key.config_id)) active.push_back({state.key, state.state});
-  }
+  const std::vector<AttemptState> open = open_attempts(study, states);
   const auto preparations = static_cast<long long>(unfinished_preparations(study).size());
   const auto waiting = static_cast<long long>(find_waiting(study, store).size());
-  if (active.empty() && preparations == 0 && waiting == 0) {
+  const std::optional<std::string> owner = options.only.empty() ? experiment_owner(study.results) : std::nullopt;
+  long long unsubmitted = owner ? count_unsubmitted(study, store) : 0;
+  if (open.empty() && preparations == 0 && waiting == 0 && unsubmitted == 0) {
     say("nothing to cancel: no run has been submitted that has not ended");
+    note_owner(study, store);
     return 0;
   }
   std::string more = preparations == 0 ? "" : fmt::format(" and {}", counted(preparations, "preparation", "preparations"));
   if (waiting > 0)
     more += fmt::format(" and {}", counted(waiting, "run that waits to be continued", "runs that wait to be continued"));
-  if (!confirm(fmt::format("Cancel {}{} of {}?", counted(static_cast<long long>(active.size()), "run", "runs"), more,
+  if (unsubmitted > 0)
+    more += fmt::format(" and {}", counted(unsubmitted, "run that has not begun", "runs that have not begun"));
+  if (!confirm(fmt::format("Cancel {}{} of {}?", counted(static_cast<long long>(open.size()), "run", "runs"), more,
                            study.experiment.name),
                yes))
     return 0;
   catch_interrupts();
   open_study_log(study.results);
   const bool all_made_end = end_preparations(study);
-  Progress progress(system_clock());
-  const std::unique_ptr<Executor> executor =
-      choose_executor(study, 1, [&progress](const std::string& text) { progress.print(text); });
-  StudyWatch watch;
-  StudyListeners listeners(store, study, progress, system_clock(), watch);
-  const CancelCounts counts = cancel_attempts(study.results, active, *executor, listeners.events);
-  const std::size_t left = watch_ends(study, counts.asked, *executor, listeners.events);
-  listeners.index.flush(true);
-  const std::size_t stopped = end_waiting(study, store, listeners);
-  note_owner(study, store);
-  say(fmt::format(
-      "{} running ended, {} not begun revoked{}. `hpcbench retry --outcome cancelled` runs again what was cancelled.",
-      counts.asked.size() - left, counts.revoked,
-      stopped == 0 ? "" : fmt::format(", {} waiting to be continued stopped", stopped)));
-  return left + static_cast<std::size_t>(counts.unseen) > 0 || !all_made_end ? 1 : 0;
+  const Ended ended = end_all(study, store, open, owner);
+  if (!options.only.empty()) note_owner(study, store);
+  unsubmitted = owner && ended.all ? count_unsubmitted(study, store) : 0;
+  std::string text = fmt::format("{} running ended, {} not begun revoked", ended.running, ended.revoked);
+  if (ended.between_segments > 0) text += fmt::format(", {} waiting to be continued stopped", ended.between_segments);
+  if (unsubmitted > 0) text += fmt::format(", {} not submitted: `{}` begins them", unsubmitted, study.command("run"));
+  if (ended.running + ended.revoked + ended.between_segments > 0)
+    text += ". `hpcbench retry --outcome cancelled` runs again what was cancelled";
+  say(text + ".");
+  return ended.all && all_made_end ? 0 : 1;
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct Call {
   std::optional<Store> store = {};  // the index, once one of them has opened it
   CallBudget budget = {};
   std::set<std::string> taking_over = {};  // names of studies that have jobs of earlier calls, and make preparations first
+  std::set<std::string> cancelled = {};    // of those whose end `hpcbench cancel` asked for during this call
   std::set<std::string> making_here = {};  // of those that make preparations on this machine, or will
 };
 

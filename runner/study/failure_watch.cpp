@@ -35,9 +35,14 @@ std::string kind_of_failure(State state, const std::string& reason, const Attemp
   return kind;
 }
 
-bool is_own_failure(State state) { return state == State::failed || state == State::timeout || state == State::out_of_memory; }
+/// ` (6 have failed in all)`, where some failed in earlier calls.
+std::string failed_in_all(long long failures, const FailureLimits& limits) {
+  return limits.failed_before == 0 ? "" : fmt::format(" ({} have failed in all)", failures + limits.failed_before);
+}
 
 }  // namespace
+
+bool is_own_failure(State state) { return state == State::failed || state == State::timeout || state == State::out_of_memory; }
 
 bool FailureWatch::note_failure(const AttemptKey& attempt, State state, const std::string& reason) {
   const std::string name = kind_of_failure(state, reason, attempt);
@@ -64,13 +69,16 @@ void FailureWatch::forgive(const AttemptKey& attempt) {
 
 std::optional<std::string> FailureWatch::reason_to_stop(const FailureLimits& limits) const {
   if (limits.most && failures_ >= *limits.most) {
-    return fmt::format("{} run{} did not succeed (--max-failures {})", failures_, failures_ == 1 ? "" : "s", *limits.most);
+    return fmt::format("{} run{} of this call did not succeed (--max-failures {}){}", failures_, failures_ == 1 ? "" : "s",
+                       *limits.most, failed_in_all(failures_, limits));
   }
   if (limits.keep_going || limits.any_succeeded || succeeded_ || others_) return std::nullopt;
   const auto kinds = std::count_if(kinds_.begin(), kinds_.end(), [](const auto& each) { return each.second.count > 0; });
   if (failures_ < 2 || kinds != 1 || failed_.size() < limits.to_run.size()) return std::nullopt;
-  return failed_.size() == 1 ? fmt::format("the first {} runs failed in the same way", failures_)
-                             : fmt::format("a run of each of {} configurations failed in the same way", failed_.size());
+  const std::string in_all = failed_in_all(failures_, limits);
+  if (failed_.size() > 1)
+    return fmt::format("a run of each of {} configurations failed in the same way{}", failed_.size(), in_all);
+  return fmt::format("the first {} runs{} failed in the same way{}", failures_, in_all.empty() ? "" : " of this call", in_all);
 }
 
 std::vector<std::string> FailureWatch::repeated() const {

@@ -17,7 +17,11 @@ struct FailureLimits {
   std::optional<int> most;       // --max-failures
   std::set<std::string> to_run;  // the configurations that have runs to do
   bool any_succeeded = false;    // a run that counts succeeded in an earlier call
+  long long failed_before = 0;   // runs that failed in earlier calls, and get no other attempt now
 };
+
+/// Whether the program failed: failed, timeout, out_of_memory.
+bool is_own_failure(State state);
 
 /// The failures of one call, told apart by how they happened: the numbers in a message do not make it another failure, an exit
 /// code or a signal does.
@@ -33,7 +37,7 @@ class FailureWatch {
   /// way, at least twice in all, and nothing has succeeded. Absent: go on.
   std::optional<std::string> reason_to_stop(const FailureLimits& limits) const;
 
-  /// A line for each kind that happened more than once.
+  /// A line for each kind that happened more than once in this call.
   std::vector<std::string> repeated() const;
 
  private:

@@ -35,6 +35,7 @@ OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Plan& 
     }
     if (is_outcome(run.state)) ++counts.ended;
     if (run.state == State::succeeded) ++counts.succeeded;
+    if (run.state == State::cancelled) ++counts.cancelled;
   }
   return counts;
 }

@@ -20,7 +20,11 @@ struct OutcomeCounts {
   long long asked = 0;
   long long ended = 0;
   long long succeeded = 0;
+  long long cancelled = 0;
   long long set_aside = 0;  // not among the others
+
+  /// Have no outcome, or were cancelled.
+  long long not_carried_out() const { return asked - ended + cancelled; }
 };
 
 /// Whether the plan asks for this run: a repeat of one of its configurations.

@@ -213,7 +213,6 @@ void Preparing::note_end(std::size_t i, const PreparationStatus& status) {
       fmt::format("prepare: {} failed: {}; its output is in {}", plan_.prepared[i].name, status.why, status.folder));
 }
 
-/// Leaves the rest to jobs that continue, and to the next call.
 void Preparing::leave() {
   made_by_jobs_.revoke_unsubmitted();
   if (made_here_.end()) call_.progress.print("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");

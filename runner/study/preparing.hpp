@@ -48,6 +48,8 @@ class Preparing {
   enum class Step { done, waits, interrupted };
   /// Settles what has ended, and begins what can begin.
   Step step();
+  /// Ends or revokes what is not made by a job of its own that was submitted; that is for the next call.
+  void leave();
 
  private:
   enum class State { open, made, failed };
@@ -60,7 +62,6 @@ class Preparing {
   Left look();
   bool needs_any(std::size_t i, State state) const;
   void note_end(std::size_t i, const PreparationStatus& status);
-  void leave();
   void say_detached() const;
 
   const Study& study_;

@@ -58,6 +58,7 @@ RoundRun::RoundRun(const Study& study, const RunOptions& options, Round round, s
 }
 
 Pace RoundRun::step() {
+  if (is_cancelled()) return cancel();
   if (dispatcher_) return carry_out();
   switch (preparing_ ? preparing_->step() : Preparing::Step::done) {
     case Preparing::Step::waits:
@@ -134,15 +135,26 @@ Pace RoundRun::end(Ending ending) {
   executor_->flush();
   listeners_->index.flush(true);
   if (ending_ == Ending::detached) return Pace::ended;
-  if (ending_ == Ending::stopped) refresh_index(*call_.store, study_.results_root, study_.experiment.name);
+  if (ending_ == Ending::stopped || ending_ == Ending::cancelled)
+    refresh_index(*call_.store, study_.results_root, study_.experiment.name);
   accounting_->complete(*call_.store);
   listeners_->missed.tell_runs_without_value();
   call_.progress.finish();
   return Pace::ended;
 }
 
-/// Ends what runs and revokes what waits, since it would only fail, too.
-void RoundRun::stop_early(const std::string& why) {
+Pace RoundRun::cancel() {
+  if (dispatcher_) {
+    end_jobs();
+    return end(Ending::cancelled);
+  }
+  if (preparing_) preparing_->leave();
+  ending_ = Ending::cancelled;
+  return Pace::ended;
+}
+
+/// Ends what runs; what has not been handed over stays planned.
+void RoundRun::end_jobs() {
   std::vector<AttemptState> active;
   for (const AttemptKey& key : dispatcher_->running()) active.push_back({key, State::submitted});
   listeners_->failures.expect_cancels();
@@ -150,8 +162,13 @@ void RoundRun::stop_early(const std::string& why) {
   const CancelCounts cancelled = cancel_attempts(study_.results, active, *executor_, listeners_->events);
   watch_ends(study_, cancelled.asked, *executor_, listeners_->events);
   listeners_->index.flush(true);
-  const DispatchCounts counts = dispatcher_->counts();
-  say(stopped_text(study_, why, fmt::format("{} of {} runs were not carried out", counts.total - counts.done, counts.total)));
+}
+
+/// What has not begun would only fail, too.
+void RoundRun::stop_early(const std::string& why) {
+  end_jobs();
+  const OutcomeCounts counts = count_outcomes(counting_states(call_.store->states(study_.experiment.name)), round_.plan);
+  say(stopped_text(study_, why, fmt::format("{} of {} runs were not carried out", counts.not_carried_out(), counts.asked)));
 }
 
 /// How many jobs continue without us, and what is left for another call.

@@ -25,6 +25,7 @@ class RoundRun {
     finished,
     stopped,      // by failures or a broken executor, which was said; its jobs were asked to end
     interrupted,  // by a person; jobs continue
+    cancelled,    // by `hpcbench cancel`; its jobs were asked to end
     detached,     // all is submitted; jobs continue
   };
 
@@ -44,6 +45,9 @@ class RoundRun {
   bool may_begin();
   Pace carry_out();
   Pace end(Ending ending);
+  bool is_cancelled() const { return call_.cancelled.contains(study_.experiment.name); }
+  Pace cancel();
+  void end_jobs();
   void stop_early(const std::string& why);
   void say_detached();
 

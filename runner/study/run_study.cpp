@@ -15,8 +15,8 @@ namespace hpcbench {
 namespace fs = std::filesystem;
 
 std::string stopped_text(const Study& study, const std::string& why, const std::string& left) {
-  return fmt::format("stopped: {}. {}. Mend the cause, then `{}` runs them all; --keep-going runs them in any case", why, left,
-                     study.command("retry"));
+  return fmt::format("stopped: {}. {}. Correct the cause, then `{}` runs them all; --keep-going runs them even if they fail",
+                     why, left, study.command("retry"));
 }
 
 RenderContext make_render_context(const Study& study) {

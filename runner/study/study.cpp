@@ -17,6 +17,7 @@
 #include "render/blocks.hpp"
 #include "report/table.hpp"
 #include "study/index.hpp"
+#include "submit/experiment_lock.hpp"
 
 namespace hpcbench {
 
@@ -217,6 +218,10 @@ void refuse_without_results(const Study& study) {
 
 void note_without_results(const Study& study) {
   if (has_study(study.results_root, study.experiment.name)) return;
+  if (const std::optional<std::string> owner = experiment_owner(study.results)) {
+    say(fmt::format("note: {} has no results yet: its runs wait until {} begins them", study.experiment.name, *owner));
+    return;
+  }
   say(fmt::format("note: no results of {} in {}{}", study.experiment.name, study.results_root, advice_without_results(study)));
 }
 

@@ -66,7 +66,8 @@ std::string results_near(const std::string& results_root, const std::string& exp
 std::string where_results_are(const std::string& results_root, const std::string& experiment, const std::string& file);
 /// UnavailableError for a study that has no results: where some may be, or what makes them.
 [[noreturn]] void refuse_without_results(const Study& study);
-/// The same as a note on stderr, for commands that have something to show without results; nothing where there are some.
+/// The same as a note on stderr, for commands that have something to show without results; nothing where there are some. Of a
+/// study that waits for its turn in a call, that.
 void note_without_results(const Study& study);
 /// UnavailableError unless the study is this user's to execute, change and end: its results belong to this user, and the file
 /// that says how it was read is from this user alone. Takes the right to write in its results from others.

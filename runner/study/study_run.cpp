@@ -19,6 +19,7 @@
 #include "study/preflight.hpp"
 #include "study/preparing.hpp"
 #include "study/study_log.hpp"
+#include "submit/cancel_notice.hpp"
 
 namespace hpcbench {
 
@@ -76,6 +77,11 @@ FailureLimits failure_limits(const Study& study, const PlanDiff& diff, const std
     if (diff.rows[i].fresh > 0) limits.to_run.insert(study.selected().configurations[i].id);
   }
   for (const AttemptKey& key : retried) limits.to_run.insert(key.config_id);
+  for (const AttemptState& run : counting_states(states)) {
+    const bool is_retried = std::find(retried.begin(), retried.end(), run.key) != retried.end();
+    const bool stays = run.standing == Standing::normal && !options.again && !is_retried;
+    limits.failed_before += stays && is_own_failure(run.state) && is_asked(study.selected(), run.key) ? 1 : 0;
+  }
   return limits;
 }
 
@@ -101,6 +107,7 @@ int say_totals(const Study& study, const OutcomeCounts& totals, bool stopped) {
     say("no run has ended");
     return 0;
   }
+  if (totals.ended == 0 && stopped) return 1;
   if (totals.succeeded == 0 && totals.ended > 0) {
     say(fmt::format("none of {} runs succeeded{}", totals.asked,
                     stopped ? ""
@@ -134,6 +141,9 @@ std::vector<AttemptKey> StudyRun::require_startable(const Store& store, const st
   return repeated;
 }
 
+StudyRun::StudyRun(const Study& study, const RunOptions& options, Call& call)
+    : study_(study), options_(options), call_(call), end_request_(read_end_request(study.results)) {}
+
 void StudyRun::check_new() const {
   if (fs::exists(study_.results)) return;
   PlanDiff diff = compare_with_index(study_, {});
@@ -148,10 +158,11 @@ Pace StudyRun::begin() {
     following_.emplace(study_);
   }
   lock_ = following_->try_lock();
-  if (lock_) {
+  if (lock_ && !is_cancelled()) {
     following_.reset();
     return announce_runs();
   }
+  if (is_cancelled()) return end_cancelled();
   if (interrupted() == 0) return Pace::wait;
   say("no longer following; it continues there");
   return end(128 + interrupted());
@@ -168,14 +179,38 @@ Pace StudyRun::announce_runs() {
   const std::vector<AttemptKey> retried = attempts_to_retry(states_, study_.selected(), options_.retry);
   watch_.limits = failure_limits(study_, diff, states_, retried, options_);
   OutcomeCounts counts = count_outcomes(counting_states(states_), study_.selected());
-  if (options_.again) counts = {counts.asked + counts.set_aside, 0, 0, 0};
+  if (options_.again) counts = {.asked = counts.asked + counts.set_aside};
   if (!announce(study_, diff, counts, options_)) return end(0);
   call_.progress.count(study_.experiment.name, {counts.asked, counts.ended, counts.succeeded, 0});
   if (const std::string why = why_none_to_retry(states_, study_, options_.retry); !why.empty()) say(why);
   return Pace::again;
 }
 
+/// Whether `hpcbench cancel` asked for the end of the study during this call.
+bool StudyRun::is_cancelled() {
+  if (call_.cancelled.contains(study_.experiment.name)) return true;
+  if (read_end_request(study_.results) == end_request_) return false;
+  call_.cancelled.insert(study_.experiment.name);
+  return true;
+}
+
+/// After `hpcbench cancel`: says what that leaves.
+Pace StudyRun::end_cancelled() {
+  stopped_ = true;
+  if (!call_.store) call_.store.emplace(open_index(study_.results_root));
+  const OutcomeCounts counts = count_outcomes(counting_states(call_.store->states(study_.experiment.name)), study_.selected());
+  const std::string command = study_.command(counts.cancelled == 0 ? "run" : "retry");
+  say(fmt::format("ended by `hpcbench cancel`: {}",
+                  counts.not_carried_out() == 0 ? "all runs had ended"
+                                                : fmt::format("{} of {} runs were not carried out; `{}` carries them out",
+                                                              counts.not_carried_out(), counts.asked, command)));
+  if (rounds_) summarise();
+  return end(1);
+}
+
 Pace StudyRun::step() {
+  const bool cancelled = is_cancelled();
+  if (!round_ && cancelled) return end_cancelled();
   if (!round_) return begin_round();
   const Pace pace = round_->step();
   return pace == Pace::ended ? end_round() : pace;
@@ -213,6 +248,8 @@ Pace StudyRun::end_round() {
   switch (round_->ending()) {
     case RoundRun::Ending::interrupted:
       return end(128 + interrupted());
+    case RoundRun::Ending::cancelled:
+      return end_cancelled();
     case RoundRun::Ending::detached:
       return end(any_failed_preparation(study_, round_->plan()) ? 1 : 0);
     case RoundRun::Ending::stopped:

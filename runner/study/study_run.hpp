@@ -20,7 +20,7 @@ namespace hpcbench {
 class StudyRun {
  public:
   /// All of them must outlive it.
-  StudyRun(const Study& study, const RunOptions& options, Call& call) : study_(study), options_(options), call_(call) {}
+  StudyRun(const Study& study, const RunOptions& options, Call& call);
 
   /// Checks a study that has no results yet: throws where it is refused, and leaves no folder behind.
   void check_new() const;
@@ -39,12 +39,15 @@ class StudyRun {
   Pace begin_round();
   Pace end_round();
   bool stops_between() const;
+  bool is_cancelled();
+  Pace end_cancelled();
   int summarise() const;
   Pace end(int code);
 
   const Study& study_;
   const RunOptions& options_;
   Call& call_;
+  const std::string end_request_;       // the last one before this call
   std::optional<Following> following_;  // until the lock is ours
   std::optional<ExperimentLock> lock_;
   std::vector<AttemptState> states_;  // on record when the next round begins
@@ -53,7 +56,7 @@ class StudyRun {
   std::unique_ptr<RoundQueue> rounds_;
   std::unique_ptr<RoundRun> round_;  // the one that is carried out
   bool anything_ = false;            // there was something to do
-  bool stopped_ = false;             // failures or a broken executor ended it, which was said
+  bool stopped_ = false;             // failures, a broken executor or `cancel` ended it, which was said
   int code_ = 0;
 };
 

@@ -9,5 +9,9 @@ namespace hpcbench {
 void leave_cancel_notice(const std::string& results);
 /// What the last cancel left; empty: none.
 std::string read_cancel_notice(const std::string& results);
+/// The same with a request to the process that runs the study: it begins no more runs, and ends.
+void request_end(const std::string& results);
+/// Of the last such request; empty: none.
+std::string read_end_request(const std::string& results);
 
 }  // namespace hpcbench

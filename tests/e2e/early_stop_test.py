@@ -122,10 +122,20 @@ class Stops(StudyTest):
         self.assertIn("the first 2 runs failed in the same way", done.stderr)
         self.assertLess(len(self.executions()), 4)
 
+    def test_a_second_call_tries_again_and_counts_what_failed_before(self):
+        self.work("exit 1")
+        said = self.hpcbench("run", "s.yaml", "--only", "k=1", code=1).stderr
+        self.assertIn("the first 2 runs failed in the same way. 2 of 4 runs were not carried out", said)
+        self.hpcbench("retry", "s.yaml", "--only", "k=1", "--outcome", "cancelled", "--max-failures", "1", code=1)
+        self.write("s.yaml", (self.folder / "s.yaml").read_text().replace("repeats: 4", "repeats: 8"))
+        said = self.hpcbench("run", "s.yaml", "--only", "k=1", code=1).stderr
+        failed = self.status("s.yaml")["counts"]["failed"]
+        self.assertIn(f"the first 2 runs of this call failed in the same way ({failed} have failed in all). {8 - failed} of 8 runs were not carried out", said)
+
     def test_max_failures(self):
         self.work('[ $1 = 2 ] || exit $1')
         done = self.hpcbench("run", "s.yaml", "--max-failures", "3", code=1)
-        self.assertIn("stopped: 3 runs did not succeed (--max-failures 3)", done.stderr)
+        self.assertIn("stopped: 3 runs of this call did not succeed (--max-failures 3)", done.stderr)
         self.assertLess(len(self.executions()), 8)
 
     def test_a_job_that_runs_when_the_study_stops_is_ended(self):

@@ -222,7 +222,7 @@ class Budget(StudyTest):
         self.assertIn("stopped: the first 2 runs failed in the same way. No more begin. ", said)
         self.assertEqual(said.count("2 runs failed, all in this way: rank 0 failed with exit code 3"), 1)
         said = self.hpcbench("run", "s.yaml", *one_row, "--keep-going", "--max-failures", "4", "--results", "limited", code=1).stderr
-        self.assertIn("stopped: 4 runs did not succeed (--max-failures 4). ", said)
+        self.assertIn("stopped: 4 runs of this call did not succeed (--max-failures 4). ", said)
         for name, count in (("alike", 2), ("limited", 4)):
             self.assertEqual(len(list((self.folder / name).rglob("finished.json"))), count)
 

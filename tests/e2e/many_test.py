@@ -52,6 +52,44 @@ class Many(StudyTest):
         self.assertEqual(self.lines("began"), began)
         self.assertIn("good: nothing to do", again.stderr)
 
+    def test_a_study_that_waits_for_its_turn_says_so_and_can_be_cancelled(self):
+        waits = WORK.replace("sleep ${2:-0}", "while [ $1 = a ] && [ ! -e go ]; do sleep 0.05; done")
+        self.write("work.sh", f"cd {self.folder}\n" + waits)
+        files = [self.study("a"), self.study("b")]
+        running = self.start("run", *files)
+        self.wait_for(lambda: self.lines("began"), "the first run of a")
+        waiting = self.hpcbench("status", "b.yaml")
+        self.assertRegex(waiting.stderr, r"b has no results yet: its runs wait until process \d+ on \S+ begins them")
+        self.assertIn("4 planned", waiting.stdout)
+        said = self.hpcbench("cancel", "b.yaml", "--only", "k=1", "--yes").stderr
+        self.assertRegex(said, r"nothing to cancel: .*\nnote: process \d+ on \S+ runs the study and begins 2 runs that are not submitted yet; "
+                               r"without --only, `hpcbench cancel` ends it")
+        said = self.hpcbench("cancel", "b.yaml", "--yes").stderr
+        self.assertIn("0 running ended, 0 not begun revoked, 4 not submitted: `hpcbench run` begins them.\n", said)
+        self.assertIsNone(running.poll(), "a continues")
+        self.write("go", "")
+        output, _ = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 1)
+        self.assertIn("b: ended by `hpcbench cancel`: 4 of 4 runs were not carried out; `hpcbench run b` carries them out", output)
+        self.assertNotIn("of 4 runs succeeded. Next: hpcbench report b", output)
+        self.assertEqual(self.lines("began"), ["a"] * 4)
+        self.hpcbench("run", "b.yaml")
+        self.assertEqual(self.lines("began"), ["a"] * 4 + ["b"] * 4)
+
+    def test_cancel_ends_what_has_begun_and_begins_no_more(self):
+        file = self.study("a", seconds="100", repeats="600")  # more than are written before the first begins
+        running = self.start("run", file)
+        self.wait_for(lambda: self.lines("began"), "the first run")
+        follower = self.start("run", file)
+        next(line for line in follower.stdout if "following it" in line)
+        said = self.hpcbench("cancel", file, "--yes").stderr
+        self.assertRegex(said, r"1 running ended, 999 not begun revoked, 200 not submitted: `hpcbench run` begins them. `hpcbench retry")
+        for process in (running, follower):
+            output, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 1, output)
+            self.assertIn("ended by `hpcbench cancel`: 1200 of 1200 runs were not carried out; `hpcbench retry", output)
+        self.assertEqual(self.lines("began"), ["a"])
+
     def test_what_is_made_here_comes_one_at_a_time_before_all_runs(self):
         files = [self.study("plain", repeats="3")]
         for name in ("one", "two"):

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "fakes/manual_clock.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "study/index.hpp"
+#include "submit/cancel_notice.hpp"
 
 using namespace hpcbench;
 
@@ -33,8 +35,10 @@ struct CallFixture {
     return load_study(options);
   }
 
-  /// Carries a study out as a call of its own does. Returns the exit code; absent after `steps` steps.
-  std::optional<int> run(const Study& study, RunOptions options = {}, int steps = 10'000) {
+  /// Carries a study out as a call of its own does. Returns the exit code. After `steps` steps it does `then`, and carries on;
+  /// without it the result is absent then.
+  std::optional<int> run(const Study& study, RunOptions options = {}, int steps = 10'000,
+                         const std::function<void()>& then = {}) {
     options.yes = true;
     FakeExecutor executor(machine, clock, 1);
     Executors executors(executor);
@@ -43,7 +47,9 @@ struct CallFixture {
     StudyRun run(study, options, call);
     run.check_new();
     if (run.begin() == Pace::ended) return run.code();
-    for (int step = 0; step < steps; ++step) {
+    for (int step = 0; step < 10'000; ++step) {
+      if (step == steps && !then) return std::nullopt;
+      if (step == steps) then();
       const Pace pace = run.step();
       if (pace == Pace::ended) return run.code();
       if (pace == Pace::wait) executors.wait(1);
@@ -129,6 +135,33 @@ TEST_CASE("study run: --again sets the finished runs aside and measures them aga
   CHECK(fixture.run(study, options) == 0);
   CHECK(fixture.machine.jobs.size() == 8);
   CHECK(fixture.count(study, State::succeeded) == 4);
+}
+
+TEST_CASE("study run: a second call that stops says of which runs, and counts those of the first") {
+  FailureLimits limits;
+  limits.to_run = {"aa"};
+  FailureWatch watch;
+  for (const int number : {3, 4}) watch.note_failure({"aa", RunName{RunKind::repeat, number}, 1}, State::failed, "exit code 1");
+  CHECK(watch.reason_to_stop(limits) == "the first 2 runs failed in the same way");
+  limits.failed_before = 2;
+  CHECK(watch.reason_to_stop(limits) == "the first 2 runs of this call failed in the same way (4 have failed in all)");
+  limits.most = 2;
+  CHECK(watch.reason_to_stop(limits) == "2 runs of this call did not succeed (--max-failures 2) (4 have failed in all)");
+}
+
+TEST_CASE("study run: a request to end is noticed before any run begins, between runs, and by none that comes later") {
+  for (const int steps : {0, 1, 2, 3, 5, 8}) {
+    CAPTURE(steps);
+    CallFixture fixture;
+    const Study study = fixture.load("ended", "matrix: {k: [1, 2]}\nrepeats: 4\n");
+    CHECK(fixture.run(study, {}, steps, [&] { request_end(study.results); }) == 1);
+    const auto begun = fixture.machine.jobs.size();
+    CHECK(begun < 8);
+    CHECK((steps > 0 || begun == 0));
+    CHECK(fixture.run(study) == (fixture.count(study, State::cancelled) > 0 ? 1 : 0));
+    CHECK(fixture.machine.jobs.size() == 8);
+    CHECK(fixture.executions() == std::map<int, int>{{1, 8}});
+  }
 }
 
 TEST_CASE("study run: a budget begins no block that it cannot pay") {
