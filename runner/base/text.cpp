@@ -264,6 +264,17 @@ std::string counted(long long count, std::string_view one, std::string_view many
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+std::string plain_number(double value) {
+  constexpr int kDigits = 3;
+  constexpr int kMostDecimals = 12;
+  const int exponent = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
+  std::string text = fmt::format("{:.{}f}", value, std::clamp(kDigits - 1 - exponent, 0, kMostDecimals));
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 std::string human_duration(double seconds) {
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<long long>(std::llround(seconds));

@@ -52,5 +52,7 @@ std::string counted(long long count, std::string_view one, std::string_view many
 
 /// Seconds for a person: `4.2 s`, `3 min 20 s`, `2 h 05 min`.
 std::string human_duration(double seconds);
+/// At most three digits that count, without an exponent: `0.0000939`, `1.5`, `1234`.
+std::string plain_number(double value);
 
 }  // namespace hpcbench

@@ -229,7 +229,10 @@ void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, 
   if (found || pattern_found.value_or(false)) return end_as(State::succeeded, std::nullopt);
   std::vector<std::string> given;
   for (const auto& [name, value] : imported_.values) given.push_back(name);
-  end_as(State::failed, fmt::format("no metric found: nothing gives {}{}", metric, other_spelling_of(metric, given)));
+  const std::string misspelt = other_spelling_of(metric, given);
+  // Another statistic may be of another metric: it is no run that failed.
+  if (misspelt.empty() && !given.empty() && imported_.statistic) return end_as(State::succeeded, std::nullopt);
+  end_as(State::failed, fmt::format("no metric found: nothing gives {}{}", metric, misspelt));
 }
 
 bool ImportFolder::computes() const {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/take.hpp"
@@ -111,6 +113,19 @@ std::string kind_of_value(const ImportRequest& request) {
   return request.statistic ? "the " + *request.statistic : std::string("a single run");
 }
 
+/// How one of two requests with these metrics in common gets others. Lines of one table have one heading for both.
+std::string other_metric_advice(const ImportRequest& request, const ImportRequest& other,
+                                const std::vector<std::string>& metrics) {
+  if (!request.line || !other.line || metrics.front().empty()) return "give one another metric";
+  if (request.line->table == other.line->table) return "give one a column and a metric of its own";
+  const ImportRequest& published = request.statistic ? request : other;
+  std::vector<std::string> mapped;
+  for (const std::string& metric : metrics)
+    mapped.push_back(fmt::format("{}_{}: {}", published.statistic.value_or("other"), metric, metric));
+  return fmt::format("give each of these columns of one table another metric, as in its entry `values: {{{}}}`",
+                     join(mapped, ", "));
+}
+
 /// A row shows one statistic, of one kind of value: a mean and a minimum, or a mean and single runs, are no sample. Leaves out
 /// what differs from the first one, with a problem.
 void refuse_mixed_statistics(const Plan& points, ImportPlan& plan) {
@@ -119,15 +134,21 @@ void refuse_mixed_statistics(const Plan& points, ImportPlan& plan) {
   for (ImportRequest& request : plan.requests) {
     const std::vector<std::string> metrics = given_metrics(request);
     const ImportRequest* other = nullptr;
+    std::vector<std::string> common;  // those that both give
     for (const std::string& metric : metrics) {
       const auto found = first.find({request.configuration, metric});
-      if (found != first.end() && kept[found->second].statistic != request.statistic) other = &kept[found->second];
+      if (found == first.end() || kept[found->second].statistic == request.statistic) continue;
+      if (other == nullptr) other = &kept[found->second];
+      if (other == &kept[found->second]) common.push_back(metric);
     }
     if (other != nullptr) {
+      const std::string what = common.front().empty() ? "" : fmt::format(" of `{}`", join(common, "`, `"));
       plan.problems.push_back(
-          printable(fmt::format("{}: error: this is {} of {}, and {} gives {}", request.where, kind_of_value(request),
+          printable(fmt::format("{}: error: this is {}{} of {}, and {} gives {}", request.where, kind_of_value(request), what,
                                 describe_point(points, request.configuration), other->where, kind_of_value(*other))) +
-          "\n  = a row shows one statistic: keep one of them, give one another metric, or tell them apart by an axis");
+          "\n  = " +
+          printable(fmt::format("a row shows one statistic of a metric: keep one of them, {}, or tell them apart by an axis",
+                                other_metric_advice(request, *other, common))));
       continue;
     }
     for (const std::string& metric : metrics) first.emplace(std::pair(request.configuration, metric), kept.size());
@@ -138,12 +159,15 @@ void refuse_mixed_statistics(const Plan& points, ImportPlan& plan) {
 
 /// A row of several published values of one statistic shows their median.
 void note_several_statistics(const Plan& points, ImportPlan& plan) {
-  std::map<std::size_t, std::vector<const ImportRequest*>> published;
+  std::map<std::pair<std::size_t, std::string>, std::vector<const ImportRequest*>> published;  // by configuration and metric
   for (const ImportRequest& request : plan.requests) {
-    if (request.statistic) published[request.configuration].push_back(&request);
+    if (!request.statistic) continue;
+    for (const std::string& metric : given_metrics(request)) published[{request.configuration, metric}].push_back(&request);
   }
-  for (const auto& [point, requests] : published) {
-    if (requests.size() < 2) continue;
+  std::set<std::vector<const ImportRequest*>> told;
+  for (const auto& [key, requests] : published) {
+    const std::size_t point = key.first;
+    if (requests.size() < 2 || !told.insert(requests).second) continue;
     plan.notes.push_back(printable(fmt::format(
         "{}: {} published values ({}) are of one configuration ({}): the report shows their median, without an interval",
         requests.front()->where, requests.size(), *requests.front()->statistic, describe_point(points, point))));

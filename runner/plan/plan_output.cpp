@@ -148,7 +148,7 @@ std::string lines_of_rounds(const Experiment& experiment, CostUnit unit) {
     out += fmt::format("continue: a run has at most {}: up to so many times these {}\n",
                        counted(experiment.continuation->max, "segment", "segments"), to_string(unit));
   }
-  if (experiment.budget) out += fmt::format("budget: {:.3g} {}\n", experiment.budget->hours, to_string(unit));
+  if (experiment.budget) out += fmt::format("budget: {} {}\n", plain_number(experiment.budget->hours), to_string(unit));
   return out;
 }
 

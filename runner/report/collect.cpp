@@ -128,7 +128,7 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
   sample.values.reserve(sample.runs.size());
   const std::string statistic = counting_statistic(sample, metric.name);
   for (const AttemptRecord* run : sample.runs) {
-    ++row.counts.outcomes[run->state];
+    if (!is_published_of_others(*run, metric.name)) ++row.counts.outcomes[run->state];
     auto value = sample.counts(run->key.run) ? metric_value(*run, metric.name) : std::nullopt;
     const bool is_other = value && statistic_of(*run) != statistic;
     if (is_other) value.reset();
@@ -165,6 +165,10 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
 }
 
 }  // namespace
+
+bool is_published_of_others(const AttemptRecord& record, const std::string& metric) {
+  return record.state == State::succeeded && !statistic_of(record).empty() && !metric_value(record, metric);
+}
 
 int Row::runs_set_aside() const {
   std::set<RunName> names;

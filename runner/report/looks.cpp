@@ -230,7 +230,7 @@ std::string describe_rest(const LookProgress& progress) {
   }
   const int runs = std::max(0, *progress.forecast - progress.ended);
   const std::string hours =
-      progress.run_hours ? fmt::format(", {:.3g} {}", runs * *progress.run_hours, to_string(progress.cost_unit)) : "";
+      progress.run_hours ? fmt::format(", {} {}", plain_number(runs * *progress.run_hours), to_string(progress.cost_unit)) : "";
   return fmt::format("; about {} more runs{} (half to twice as many)", runs, hours);
 }
 

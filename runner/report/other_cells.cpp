@@ -10,7 +10,14 @@ namespace hpcbench {
 
 std::string outcomes_cell(const Table&, const Row& row, const CellStyle& style) {
   std::vector<std::string> parts;
-  for (const auto& [state, count] : row.counts.outcomes) {
+  for (auto [state, count] : row.counts.outcomes) {
+    if (state == State::succeeded && !row.statistic.empty()) {  // a value of n runs is not one run
+      const auto published = static_cast<int>(
+          std::count_if(row.runs.begin(), row.runs.end(), [](const RunValue& run) { return run.value.has_value(); }));
+      parts.push_back(fmt::format("{} published", published));
+      count -= published;
+      if (count <= 0) continue;
+    }
     parts.push_back(fmt::format("{} {}", count, shown_name(state)));
     if (state == State::succeeded && row.counts.nan > 0) parts.back() += fmt::format(" ({} nan)", row.counts.nan);
   }

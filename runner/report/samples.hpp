@@ -59,6 +59,8 @@ bool is_loss(std::string_view metric);
 
 /// The value of a metric where the run succeeded and the value is finite.
 std::optional<double> metric_value(const AttemptRecord& record, const std::string& metric);
+/// Whether it is a published statistic of other metrics alone: no run of a table of this one.
+bool is_published_of_others(const AttemptRecord& record, const std::string& metric);
 
 /// Records that the file does not ask for.
 struct Orphans {

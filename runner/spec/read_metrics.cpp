@@ -212,9 +212,11 @@ Metric rate_per_gpu(const Metric& metric) {
   return rate;
 }
 
-/// `{name: accuracy, better: higher}`: of values that events or an import give. Nothing is read.
-bool is_description(const YamlNode& node) {
-  if (!node.is_map() || (node.index_of("better") == YamlNode::npos && node.index_of("per") == YamlNode::npos)) return false;
+/// `{name: accuracy, better: higher}`: of values that events or an import give. Nothing is read. Where nothing runs
+/// (`only_imports`), `{name: train_s, unit: s}` can mean nothing else.
+bool is_description(const YamlNode& node, bool only_imports) {
+  const auto has = [&](const char* key) { return node.index_of(key) != YamlNode::npos; };
+  if (!node.is_map() || !(only_imports || has("better") || has("per"))) return false;
   const std::vector<std::string> allowed = {"name", "unit", "better", "per"};
   return std::all_of(node.keys.begin(), node.keys.end(),
                      [&](const auto& key) { return std::find(allowed.begin(), allowed.end(), key.name) != allowed.end(); });
@@ -366,9 +368,10 @@ std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported
   const YamlNode* node = reader.take("metrics");
   if (node == nullptr || !expect_list(*node, "`metrics`", diagnostics)) return std::nullopt;
   std::vector<Metric> metrics;
+  const bool only_imports = reader.has("import") && !reader.has("command") && !reader.has("trainer");
   for (const YamlNode& item : node->items) {
     if (diagnostics.full()) break;
-    const bool describes = described != nullptr && is_description(item);
+    const bool describes = described != nullptr && is_description(item, only_imports);
     const std::optional<Metric> metric =
         describes ? read_description(item, diagnostics) : read_metric(item, imported, diagnostics);
     if (!metric) continue;

@@ -61,8 +61,9 @@ bool is_within(const Study& study, const RunOptions& options, CostUnit unit) {
     if (most < HUGE_VAL) hours = std::min(hours.value_or(most), most);
   }
   if (hours && *hours <= *limit) return true;
-  const std::string amount = hours ? fmt::format("{:.3g} {}", *hours, to_string(unit)) : "runs without a time limit";
-  return confirm(fmt::format("This asks for {}; the limit is {:.3g} {}. Go on?", amount, *limit, to_string(unit)), options.yes);
+  const std::string amount = hours ? fmt::format("{} {}", plain_number(*hours), to_string(unit)) : "runs without a time limit";
+  return confirm(fmt::format("This asks for {}; the limit is {} {}. Go on?", amount, plain_number(*limit), to_string(unit)),
+                 options.yes);
 }
 
 bool lacks_gpu_tool(const Study& study) {
@@ -187,7 +188,7 @@ bool announce(const Study& study, const PlanDiff& diff, const OutcomeCounts& cou
                   counted(static_cast<long long>(study.selected().configurations.size()), "configuration", "configurations"),
                   most, counted(study.selected().repeats, "repeat", "repeats"), counts.ended, most, to_run,
                   diff.total.orphaned > 0 ? fmt::format("; {} no longer asked for", diff.total.orphaned) : "",
-                  hours ? fmt::format("; at most {:.3g} {} in all", *hours, to_string(unit)) : ""));
+                  hours ? fmt::format("; at most {} {} in all", plain_number(*hours), to_string(unit)) : ""));
   for (const std::string& note : study.selected().notes) say("note: " + note);
   if (const auto note = note_of_threads(study); note && diff.total.fresh > 0) say(*note);
   if (lacks_gpu_tool(study)) {

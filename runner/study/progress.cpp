@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/terminal.hpp"
@@ -24,8 +25,15 @@ Progress::Progress(Clock& clock, std::optional<int> slots, std::size_t studies)
 Progress::~Progress() { finish(); }
 
 void Progress::begin_round(const std::string& study, const std::string& name, const DispatchCounts& before) {
+  if (studies_ > 1) {
+    DispatchCounts& outside = outside_[study];
+    outside.done = std::max(0LL, outside.done + counts_[study].done - before.done);
+    outside.succeeded = std::max(0LL, outside.succeeded + counts_[study].succeeded - before.succeeded);
+    outside.total = outside.done;
+    count(study, before);
+    return;
+  }
   count(study, before);
-  if (studies_ > 1) return;
   start_s_ = clock_.monotonic_s();
   last_s_ = -1e9;
   remaining_.emplace(clock_, slots_);
@@ -35,11 +43,13 @@ void Progress::begin_round(const std::string& study, const std::string& name, co
 
 DispatchCounts Progress::all_counts() const {
   DispatchCounts all;
-  for (const auto& [name, each] : counts_) {
-    all.total += each.total;
-    all.done += each.done;
-    all.succeeded += each.succeeded;
-    all.running += each.running;
+  for (const auto* const counts : {&counts_, &outside_}) {
+    for (const auto& [name, each] : *counts) {
+      all.total += each.total;
+      all.done += each.done;
+      all.succeeded += each.succeeded;
+      all.running += each.running;
+    }
   }
   all.total -= before_round_.done;
   all.done -= before_round_.done;

@@ -25,9 +25,11 @@ class Progress {
   void show(const std::string& study, const DispatchCounts& counts, const std::string& waiting = {});
   /// Its counts, for the lines of the others.
   void count(const std::string& study, const DispatchCounts& counts) { counts_[study] = counts; }
-  /// A round of the study begins. The line of a single study then counts from here: `block 3: 0/2 done`, where it has a name
-  /// only runs that had not ended before.
+  /// A round of the study begins, with the counts of its plan. The line of a single study then counts from here: `block 3: 0/2
+  /// done`, where it has a name only runs that had not ended before.
   void begin_round(const std::string& study, const std::string& name, const DispatchCounts& before);
+  /// What the line counts: of several studies all runs that have ended, and those of the present rounds.
+  DispatchCounts all_counts() const;
   /// What is known of the time that is still to go.
   RemainingTime& remaining() { return *remaining_; }
   /// A line of its own above the progress line.
@@ -37,7 +39,6 @@ class Progress {
 
  private:
   std::string text(const DispatchCounts& counts, const std::string& waiting);
-  DispatchCounts all_counts() const;
 
   Clock& clock_;
   std::optional<int> slots_;
@@ -46,7 +47,8 @@ class Progress {
   double start_s_;
   double last_s_ = -1e9;
   std::optional<RemainingTime> remaining_;
-  std::map<std::string, DispatchCounts> counts_;  // by study
+  std::map<std::string, DispatchCounts> counts_;   // by study: of its round
+  std::map<std::string, DispatchCounts> outside_;  // of several studies: runs that have ended, and are not of the round
   std::string round_;
   DispatchCounts before_round_;
   std::string shown_;

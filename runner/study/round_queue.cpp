@@ -48,8 +48,8 @@ std::string round_text(const Study& study, const Round& round, const RoundsView&
   const auto rows = static_cast<long long>(round.plan.configurations.size());
   const std::string text = fmt::format("{}: {}, {}{}", round.name, counted(rows, "row", "rows"), counted(runs, "run", "runs"),
                                        warmups == 0 ? "" : " and " + counted(warmups, "warm-up", "warm-ups"));
-  return left ? fmt::format("{}, about {:.3g} of {:.3g} {} that are left", text, round.expected_hours, *left,
-                            to_string(study.plan.cost_unit))
+  return left ? fmt::format("{}, about {} of {} {} that are left", text, plain_number(round.expected_hours),
+                            plain_number(*left), to_string(study.plan.cost_unit))
               : text;
 }
 

@@ -229,8 +229,8 @@ NextRound next_round(const Study& study, const RoundsView& view, std::optional<d
 
 std::string too_dear_text(const Study& study, const Round& block, double left_hours) {
   const auto& continuation = study.experiment.continuation;
-  return fmt::format("the next one takes about {:.3g} {}, and {:.3g} are left{}", block.expected_hours,
-                     to_string(study.plan.cost_unit), left_hours,
+  return fmt::format("the next one takes about {} {}, and {} are left{}", plain_number(block.expected_hours),
+                     to_string(study.plan.cost_unit), plain_number(left_hours),
                      continuation && block.by_limits
                          ? fmt::format("; where no run of a row has succeeded, each counts {} time limits: as many segments as "
                                        "`continue.max` allows",
@@ -281,11 +281,11 @@ std::vector<std::string> rounds_lines(const Study& study, const RoundsView& view
   }
   if (experiment.budget) {
     const Rest rest = rest_of(view, study.plan.warmups);
-    lines.push_back(fmt::format(
-        "budget: {:.3g} of {:.3g} {} are spent{}", view.spent_hours, experiment.budget->hours,
-        to_string(experiment.budget->unit),
-        rest.hours > 0 ? fmt::format("; what is left undone takes about {:.3g}{}", rest.hours, rest.is_whole ? "" : " or more")
-                       : ""));
+    lines.push_back(fmt::format("budget: {} of {} {} are spent{}", plain_number(view.spent_hours),
+                                plain_number(experiment.budget->hours), to_string(experiment.budget->unit),
+                                rest.hours > 0 ? fmt::format("; what is left undone takes about {}{}", plain_number(rest.hours),
+                                                             rest.is_whole ? "" : " or more")
+                                               : ""));
   }
   return lines;
 }

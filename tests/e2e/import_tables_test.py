@@ -81,14 +81,59 @@ class Statistics(Tables):
     def test_two_statistics_of_one_row_are_an_error_at_the_second(self):
         for second, what in (("min,3", "the min"), (",", "a single run")):
             self.study(f"gpu,time_s,statistic,n\na,5,mean,3\na,4,{second}\nb,6,mean,4\n")
-            self.assertIn(f"t.csv:3: error: this is {what} of gpu=a, and {self.folder}/t.csv:2 gives the mean\n  = a row shows one statistic",
+            self.assertIn(f"t.csv:3: error: this is {what} of `time_s` of gpu=a, and {self.folder}/t.csv:2 gives the mean\n"
+                          "  = a row shows one statistic of a metric: keep one of them, give one a column and a metric of its own, or tell them apart by an axis",
                           self.hpcbench("check", "old.yaml", code=2).stderr)
             rows = {row["axes"]["gpu"]: row for row in self.tolerant_rows()}
             self.assertEqual((rows["a"]["median"], rows["a"]["statistic"], rows["b"]["median"]), (5, "mean", 6))
         self.study("gpu,time_s,bw,statistic\na,5,,mean\na,,4,min\n")  # of two metrics
         self.hpcbench("check", "old.yaml")
         self.write("old.yaml", STUDY + "import: [{run: {gpu: a}, values: {time_s: 5}, statistic: mean}, {run: {gpu: a}, values: {time_s: 4}}]\n")
-        self.assertRegex(self.hpcbench("check", "old.yaml", code=2).stderr, r"old\.yaml:\d+:\d+: error: this is a single run of gpu=a, and .*old\.yaml:\d+")
+        self.assertRegex(self.hpcbench("check", "old.yaml", code=2).stderr, r"old\.yaml:\d+:\d+: error: this is a single run of `time_s` of gpu=a, and .*old\.yaml:\d+")
+
+    def test_the_advice_for_two_tables_names_what_has_to_change(self):
+        for name, time in (("m1", 5), ("m2", 6)):
+            self.write(name + ".csv", f"gpu,time_s,val_s\na,{time},3\nb,{time},4\n")
+        first = "{table: m1.csv, statistic: mean, n: 5}"
+        self.write("old.yaml", STUDY + f"import: [{first}, {{table: m2.csv, statistic: median, n: 5}}]\n")
+        said = self.hpcbench("check", "old.yaml", code=2).stderr
+        self.assertRegex(said, r"m2\.csv:2: error: this is the median of `time_s`, `val_s` of gpu=a, and .*m1\.csv:2 gives the mean\n")
+        values = "values: {median_time_s: time_s, median_val_s: val_s}"
+        self.assertIn("give each of these columns of one table another metric, as in its entry `" + values + "`, or", said)
+        for wrong in ("values: {median_time_s: time_s}", "values: {median_val_s: val_s}"):  # the other one is in both still
+            self.write("old.yaml", STUDY + f"import: [{first}, {{table: m2.csv, statistic: median, n: 5, {wrong}}}]\n")
+            self.assertRegex(self.hpcbench("check", "old.yaml", code=2).stderr, r"this is the median of `(val|time)_s` of gpu=a, and")
+        self.write("old.yaml", STUDY + f"import: [{first}, {{table: m2.csv, statistic: median, n: 5, {values}}}]\n")
+        self.hpcbench("check", "old.yaml")
+        self.assertEqual([(row["median"], row["statistic"], row["n"]) for row in self.rows().values()], [(5, "mean", 5), (5, "mean", 5)])
+        rows = json.loads(self.hpcbench("report", "old.yaml", "--metric", "median_time_s", "--format", "json").stdout)["rows"]
+        self.assertEqual([(row["median"], row["statistic"]) for row in rows], [(6, "median"), (6, "median")])
+        done = self.hpcbench("report", "old.yaml")
+        self.assertRegex(done.stdout, r"(?m)^a .* 1 published$")
+        self.assertNotIn("no-value", done.stdout)
+        self.assertNotIn("published values (", done.stderr, "of each metric there is one")
+
+    def test_a_comparison_names_the_statistics_of_its_sides(self):
+        for name, statistic, time in (("a", "mean", 5), ("b", "median", 6)):
+            self.write(name + ".csv", f"gpu,time_s\na,{time}\nb,{time}\n")
+            self.write(name + ".yaml", STUDY.replace("experiment: old", f"experiment: {name}") + f"import: [{{table: {name}.csv, statistic: {statistic}, n: 5}}]\n")
+        note = "A is the published mean, B is the published median: their ratio compares the statistics, too"
+        for form in ("text", "markdown", "html", "latex", "json"):
+            self.assertIn(note, self.hpcbench("compare", "a.yaml", "b.yaml", "--format", form).stdout, form)
+        self.write("b.csv", "gpu,time_s\na,6\n")
+        self.write("c.yaml", STUDY.replace("experiment: old", "experiment: c").replace("[echo, \"{{gpu}}\"]", "[echo, \"t 7 {{gpu}}\"]"))
+        self.hpcbench("run", "c.yaml")
+        self.assertIn("A is the published mean, B is the median of runs: their ratio", self.hpcbench("compare", "a.yaml", "c.yaml").stdout)
+
+    def test_a_metric_of_an_import_alone_needs_its_name_only(self):
+        self.write("t.csv", "gpu,time_ms,bw\na,5000,3\nb,6000,4\n")
+        only = "experiment: old\nmatrix: {gpu: [a, b]}\nreport: {metric: time_s}\nmetrics: [{name: time_s, unit: s}, {name: bw, unit: GB/s}]\n"
+        self.write("old.yaml", only + "import: [{table: t.csv, values: {time_s: time_ms}}]\n")
+        self.hpcbench("check", "old.yaml")
+        rows = json.loads(self.hpcbench("report", "old.yaml", "--format", "json").stdout)["rows"]
+        self.assertEqual([row["median"] for row in rows], [5, 6])
+        self.write("old.yaml", only + "command: ['true']\n")
+        self.assertIn("a metric needs `file`", self.hpcbench("check", "old.yaml", code=2).stderr)
 
     def test_published_values_do_not_count_beside_runs(self):
         self.study("gpu,time_s,statistic,n\na,5,mean,3\nb,6,mean,4\n", rest="repeats: 2\n")

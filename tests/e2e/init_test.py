@@ -84,6 +84,9 @@ class Init(StudyTest):
             self.assertEqual(len(started), 3)
             for size, said in started:
                 self.assertRegex(said, rf"--nnodes={size['nodes']} --nproc_per_node=2 --node_rank=(\d) --master_addr=\S+ --master_port=\d+ train.py --lr 3 NODE_RANK=\1")
+        text = self.init("srun -N2 -n 6 --ntasks-per-node=4 ./a.out")
+        self.assertIn("ranks_per_node: [3]              # 6 processes on 2 nodes, so 3 of a node, not 4\n", text)
+        self.assertNotIn("of a node, not", self.init("srun -N2 -n 8 --ntasks-per-node=4 ./a.out"))
         text = self.init("srun -N 2 -n 8 ./a.out")
         self.assertIn('["srun", "-N", "{{nodes}}", "-n", "{{ranks}}", "./a.out"]', text)
         self.assertIn("\n  nodes: [1, 2]\n  ranks_per_node: [4] ", text)

@@ -216,6 +216,23 @@ void note_power(Comparison& comparison) {
                   few, comparison.rows.size(), 100 * comparison.confidence, needed, needed));
 }
 
+/// The kind of value of a side of each row, where one of the sides is published.
+void note_statistics(Comparison& comparison, const std::vector<GateRow>& matched) {
+  const auto kind_of = [](const Row& row) {
+    return row.statistic.empty() ? std::string("the median of runs") : "the published " + row.statistic;
+  };
+  std::map<std::pair<std::string, std::string>, std::size_t> rows;
+  for (const GateRow& row : matched) {
+    const bool is_published = !row.a->statistic.empty() || !row.b->statistic.empty();
+    if (is_published && row.a->summary && row.b->summary) ++rows[{kind_of(*row.a), kind_of(*row.b)}];
+  }
+  for (const auto& [kinds, count] : rows) {
+    comparison.notes.push_back(fmt::format(
+        "{}A is {}, B is {}{}", count == matched.size() ? "" : fmt::format("in {} of {} rows ", count, matched.size()),
+        kinds.first, kinds.second, kinds.first == kinds.second ? "" : ": their ratio compares the statistics, too"));
+  }
+}
+
 /// Warnings that tell which program and which runs the values of a side stand for.
 void note_warnings(Comparison& comparison, const Table& side, const char* letter) {
   constexpr std::array<std::string_view, 3> kCodes = {"mixed-program", "changed-program", "set-aside"};
@@ -328,6 +345,7 @@ Comparison compare_tables(const Table& a, const Table& b, const ComparisonOption
   decide(comparison, sides);
   comparison.differences = find_side_differences(a, b);
   note_power(comparison);
+  note_statistics(comparison, matched);
   note_warnings(comparison, a, "A");
   note_warnings(comparison, b, "B");
   if (a.inner) comparison.notes.push_back(fmt::format("each value is that at {} = {}", a.inner->name, a.inner->at.text()));

@@ -113,7 +113,7 @@ std::string describe_missed(const Sample& sample, const std::string& metric) {
   std::map<std::string, std::pair<int, std::string>> missed;  // how often, and the first warning
   int succeeded = 0;
   for (const AttemptRecord* run : sample.runs) {
-    if (run->state != State::succeeded) continue;
+    if (run->state != State::succeeded || is_published_of_others(*run, metric)) continue;
     ++succeeded;
     std::set<std::string> names;
     for (const std::string& warning : run->warnings) {

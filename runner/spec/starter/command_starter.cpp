@@ -114,6 +114,9 @@ class Adapter {
     if (ranks() && nodes() && *nodes() > 0) per_node.values = {std::to_string(*ranks() / *nodes())};
     if (per_node_ && nodes_of_all) per_node.values = {per_node.values.back()};
     if (!by_gpus()) per_node.about = "processes of a node; {{ranks}} is nodes x ranks_per_node";
+    const std::string& made = per_node.values.back();
+    if (nodes() && ranks() && per_node_ && made != *per_node_)
+      per_node.about = fmt::format("{} processes on {} nodes, so {} of a node, not {}", *ranks(), *nodes(), made, *per_node_);
     axes.push_back(per_node);
     return axes;
   }

@@ -6,6 +6,16 @@
 
 using namespace hpcbench;
 
+TEST_CASE("plain numbers have three digits that count, and no exponent") {
+  CHECK(plain_number(0) == "0");
+  CHECK(plain_number(9.386e-5) == "0.0000939");
+  CHECK(plain_number(0.1) == "0.1");
+  CHECK(plain_number(1.5) == "1.5");
+  CHECK(plain_number(12.345) == "12.3");
+  CHECK(plain_number(100) == "100");
+  CHECK(plain_number(12345.6) == "12346");
+}
+
 TEST_CASE("durations are read as sbatch reads them, and with units") {
   CHECK(parse_duration("90") == 5400.0);
   CHECK(parse_duration("02:30") == 150.0);
