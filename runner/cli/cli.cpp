@@ -19,7 +19,6 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/complete_words.hpp"
-#include "cli/log_options.hpp"
 #include "launch/probe_node.hpp"
 #include "study/study_log.hpp"
 
@@ -112,12 +111,6 @@ constexpr std::array kCommands = {
                add_man},
 };
 
-std::vector<std::string> command_names() {
-  std::vector<std::string> names;
-  for (const CommandRow& command : kCommands) names.emplace_back(command.name);
-  return names;
-}
-
 /// Maps the verbs of other programs to our commands.
 struct OtherVerb {
   std::string_view verb;
@@ -167,8 +160,7 @@ void add_commands(commandline::Command& program) {
   program.footer(
       "Examples:\n  hpcbench init scaling.yaml\n  hpcbench run scaling.yaml\n  hpcbench report --format markdown\n\n"
       "`hpcbench COMMAND --help` shows the options and examples of a command.\n"
-      "Every command takes -v (print the log's records), -q (print only warnings and errors) and\n"
-      "--log-level debug|info|warning|error|off (what is recorded).\n"
+      "Every command takes -v, -q and --log-level, too.\n"
       "Exit codes: 0 well; 1 some runs did not succeed; 2 the input is wrong; 3 an executor, lock or file is not available;\n"
       "4 internal error; 129, 130, 143 on SIGHUP, SIGINT, SIGTERM (jobs go on).");
   for (const CommandRow& command : kCommands) {
@@ -176,30 +168,40 @@ void add_commands(commandline::Command& program) {
   }
 }
 
-/// `help COMMAND` is `COMMAND --help`; `help` alone is `--help`. A COMMAND that is none stays alone, to be refused.
-std::vector<std::string> without_help_command(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front() != "help") return arguments;
-  if (arguments.size() == 1) return {"--help"};
-  if (arguments[1].starts_with("-")) return arguments;
-  const std::vector<std::string> names = command_names();
-  if (std::find(names.begin(), names.end(), arguments[1]) == names.end()) return {arguments[1]};
-  return {arguments[1], "--help"};
+/// What the log records and prints.
+struct LogChoice {
+  bool verbose = false, quiet = false;
+  std::string level;
+};
+
+void add_log_options(commandline::Command& program, LogChoice& options) {
+  program.add_flag("-v,--verbose", options.verbose, "print the log's records").everywhere();
+  program.add_flag("-q,--quiet", options.quiet, "print only warnings and errors").everywhere();
+  program.add_option("--log-level", options.level, "what is recorded; without it info")
+      .one_of({"debug", "info", "warning", "error", "off"})
+      .last_wins()
+      .everywhere();
 }
 
-/// The words that are completed may hold options of the log, which are not ours.
-bool is_completing(int argc, char** argv) { return argc >= 2 && argv[1] == std::string_view("complete-words"); }
+void apply(const LogChoice& options) {
+  if (options.verbose) print_log(true);
+  if (options.quiet) be_quiet();
+  if (const std::optional<LogLevel> level = parse_log_level(options.level)) set_log_level(*level);
+}
 
 int run_parsed(int argc, char** argv) {
   commandline::Command program("hpcbench",
                                "hpcbench: a declarative experiment runner for scaling studies of distributed training");
+  LogChoice log;
+  add_log_options(program, log);
   add_commands(program);
   // What jobs of `doctor --probe` call on a node; no command for a person.
   if (argc >= 3 && argv[1] == std::string_view("probe-node")) return probe_node(argv[2], {argv + 3, argv + argc});
   // What the scripts of `completion` call.
-  if (is_completing(argc, argv)) return complete_words(program, {argv + 2, argv + argc});
+  if (argc >= 2 && argv[1] == std::string_view("complete-words")) return complete_words(program, {argv + 2, argv + argc});
   try {
-    const commandline::Parsed parsed =
-        commandline::parse(program, without_help_command(std::vector<std::string>(argv + 1, argv + argc)));
+    const commandline::Parsed parsed = commandline::parse(program, {argv + 1, argv + argc});
+    apply(log);
     if (!parsed.text) return parsed.command->run();
     print_data(*parsed.text);
     return 0;
@@ -220,16 +222,19 @@ int end_with_error(const std::string& text, int exit_code) {
 }  // namespace
 
 void add_help(commandline::Command& command) {
-  // Only `help --help` comes here: `help COMMAND` is rewritten before anything is parsed.
   const auto name = std::make_shared<std::string>();
   command.add_option("COMMAND", *name, "which command").value_name("");
-  command.action([name] { return 0; });
+  command.action([name, &command] {
+    commandline::Command& program = *command.parent();
+    print_data(name->empty() ? program.help() : program.find(*name).help());
+    return 0;
+  });
 }
 
 int run_command_line(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends us quietly
   try {
-    const int exit_code = run_parsed(is_completing(argc, argv) ? argc : take_log_options(argc, argv), argv);
+    const int exit_code = run_parsed(argc, argv);
     close_study_log(exit_code);
     if (std::fflush(stdout) != 0) {
       fmt::print(stderr, "error: cannot write to standard output\n");

@@ -11,7 +11,6 @@
 #include "cli/complete_words.hpp"
 #include "cli/completion/complete.hpp"
 #include "cli/completion/shell_words.hpp"
-#include "cli/log_options.hpp"
 
 namespace hpcbench {
 
@@ -104,11 +103,6 @@ void print_offer(const std::string& word, const std::string& about) {
   print_data(about.empty() ? word + "\n" : fmt::format("{}\t{}\n", word, printable(about)));
 }
 
-std::vector<Offer> offers_for(commandline::Command& program, const std::vector<std::string>& before,
-                              const std::string& current) {
-  return complete(program, {log_option_words(), log_level_names()}, before, current);
-}
-
 void print_for_bash(commandline::Command& program, const std::string& line, const std::string& breaks) {
   ShellWords split = split_shell_words(line, breaks);
   if (split.ends_in_blank) split.words.emplace_back();
@@ -116,7 +110,7 @@ void print_for_bash(commandline::Command& program, const std::string& line, cons
   split.words.pop_back();
   if (split.words.empty()) return;  // the program's own name
   split.words.erase(split.words.begin());
-  for (const Offer& offer : offers_for(program, split.words, current)) {
+  for (const Offer& offer : complete(program, split.words, current)) {
     print_offer(for_bash(offer.word, split.last_piece, split.open_quote), offer.about);
   }
 }
@@ -128,7 +122,7 @@ int complete_words(commandline::Command& program, const std::vector<std::string>
     print_for_bash(program, arguments[1], arguments[2]);
   } else if (arguments.size() >= 2 && arguments.front() == "--") {
     const std::vector<std::string> before(arguments.begin() + 1, arguments.end() - 1);
-    for (const Offer& offer : offers_for(program, before, arguments.back())) print_offer(offer.word, offer.about);
+    for (const Offer& offer : complete(program, before, arguments.back())) print_offer(offer.word, offer.about);
   }
   return 0;
 }

@@ -26,16 +26,6 @@ void write_pages(commandline::Command& command, const std::filesystem::path& fol
   for (commandline::Command& below : command.commands()) write_pages(below, folder);
 }
 
-commandline::Command& command_of_name(commandline::Command& program, const std::string& name) {
-  if (name.empty()) return program;
-  std::vector<std::string> names;
-  for (commandline::Command& command : program.commands()) {
-    if (command.name() == name) return command;
-    names.push_back(command.name());
-  }
-  throw InputError(fmt::format("error: there is no command `{}`{}", name, did_you_mean(name, names)));
-}
-
 }  // namespace
 
 void add_man(commandline::Command& command) {
@@ -47,7 +37,7 @@ void add_man(commandline::Command& command) {
       .excludes({"COMMAND"});
   command.action([=, &command] {
     if (folder->empty()) {
-      print_data(command_of_name(*command.parent(), *name).man_page());
+      print_data((name->empty() ? *command.parent() : command.parent()->find(*name)).man_page());
     } else {
       make_folders(*folder, kUserFolder);
       write_pages(*command.parent(), *folder);

@@ -19,7 +19,15 @@ void Command::version(std::string text) {
 }
 
 void Command::declare() {
-  if (const Declare once = std::exchange(declare_, {})) once(*this);
+  if (std::exchange(is_declared_, true)) return;
+  if (declare_) declare_(*this);
+  if (parent_ == nullptr) return;
+  for (const Option& option : parent_->options()) {
+    if (!option.is_everywhere) continue;
+    Option& own = options_.emplace_back(option);
+    own.is_inherited = true;
+    own.given.clear();
+  }
 }
 
 std::string Command::full_name() const { return parent_ == nullptr ? name_ : parent_->full_name() + " " + name_; }

@@ -49,6 +49,8 @@ class Command {
   /// These two declare the command first, if that is still due.
   std::list<Option>& options();
   std::list<Command>& commands();
+  /// The command of this name below it; UsageError without one.
+  Command& find(const std::string& name);
   Command* parent() const { return parent_; }
   /// The page that --help prints.
   std::string help();
@@ -68,7 +70,7 @@ class Command {
   std::list<Option> options_;
   std::list<Command> commands_;
   std::function<int()> action_;
-  bool wants_help_ = false, wants_version_ = false;
+  bool is_declared_ = false, wants_help_ = false, wants_version_ = false;
 };
 
 /// A wrong command line; what() names the mistake.

@@ -96,6 +96,7 @@ std::string Command::usage() {
 std::string Command::help() {
   std::string positionals, others, below;
   for (const Option& option : options()) {
+    if (option.is_inherited) continue;
     (option.is_positional() ? positionals : others) += entry(label_of(option, *this), option.help);
   }
   for (const Command& command : commands()) below += entry(command.name(), command.summary());
@@ -113,6 +114,7 @@ std::string Command::man_page() {
   std::string arguments, others, below;
   std::string see_also = parent_ == nullptr ? "" : reference(*parent_);
   for (const Option& option : options()) {
+    if (option.is_inherited) continue;
     (option.is_positional() ? arguments : others) += man_entry(label_of(option, *this), option.help);
   }
   for (const Command& command : commands()) {

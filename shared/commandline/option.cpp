@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "words/did_you_mean.hpp"
+
 namespace hpcbench::commandline {
 
 namespace {
@@ -18,7 +20,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// ` (did you mean `latex`?)` for `tex`: the ending of its files, or its name elsewhere.
+/// ` (did you mean `latex`?)` for `tex`: the ending of its files, or its name elsewhere; or for `latx`.
 std::string other_word(const std::string& given, const std::vector<std::string>& values) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {{{"tex", "latex"},
                                                                                      {"booktabs", "latex"},
@@ -34,7 +36,7 @@ std::string other_word(const std::string& given, const std::vector<std::string>&
     if (given == other && std::find(values.begin(), values.end(), own) != values.end())
       return " (did you mean `" + std::string(own) + "`?)";
   }
-  return "";
+  return did_you_mean(given, values);
 }
 
 /// A number as people write it: 3600, 0.2.
@@ -182,6 +184,11 @@ Option& Option::last_wins() {
 
 Option& Option::value_may_be_left_out() {
   is_value_optional = true;
+  return *this;
+}
+
+Option& Option::everywhere() {
+  is_everywhere = true;
   return *this;
 }
 

@@ -33,6 +33,7 @@ struct Option {
   Option& excludes(const std::vector<std::string>& names);  // must not be given with any of these
   Option& last_wins();                                      // may be repeated: the last value counts
   Option& value_may_be_left_out();                          // `--shuffle` alone gives the empty value
+  Option& everywhere();                                     // the commands below take it, too; their --help does not list it
   Option& takes_all_that_follow();                          // one `--results` takes several values
 
   bool is_positional() const { return !position_name.empty(); }
@@ -56,6 +57,7 @@ struct Option {
   std::vector<std::string> values;  // the fixed set
   bool is_list_of_values = false;   // parts_of
   std::optional<double> least, most;
+  bool is_everywhere = false, is_inherited = false;
   bool is_required = false, is_never_empty = false, is_last_wins = false, is_value_optional = false, is_greedy = false;
   std::vector<std::string> needed, excluded;  // names
   std::vector<std::string> given;             // each value on the command line; a flag has an empty one

@@ -140,41 +140,58 @@ void check_together(Command& command, const Option& option) {
   }
 }
 
+/// Reads the arguments of one command and sets the targets of its options. Where help is wanted, other arguments need not be
+/// right.
+void read_options(Command& command, const Arguments& arguments, bool& wants_help) {
+  const Arguments unknown = distribute(command, arguments);
+  wants_help = wants_help || std::any_of(command.options().begin(), command.options().end(),
+                                         [](const Option& option) { return option.long_name == "help" && option.is_given(); });
+  if (wants_help) return;
+  if (!unknown.empty()) throw not_understood(command, unknown.front());
+  for (const Option& option : command.options()) {
+    if (const auto mistake = option.set_target()) throw UsageError(command, *mistake);
+  }
+}
+
+/// The options that stand before the name of a command, with their values.
+Arguments take_leading_options(Command& command, Arguments::const_iterator& next, Arguments::const_iterator end) {
+  const auto begin = next;
+  while (next != end && next->size() > 1 && next->starts_with("-") && *next != "--") {
+    const auto takes_value = [&](const Option& option) {
+      return !option.is_flag() && (*next == "--" + option.long_name || *next == "-" + option.short_name);
+    };
+    const bool has_value = std::any_of(command.options().begin(), command.options().end(), takes_value);
+    ++next;
+    if (has_value && next != end) ++next;
+  }
+  return {begin, next};
+}
+
 }  // namespace
 
 std::string UsageError::text() const { return std::string("error: ") + what() + advice + "\nRead `" + full_name + " --help`."; }
+
+Command& Command::find(const std::string& name) {
+  for (Command& below : commands()) {
+    if (below.name() == name) return below;
+  }
+  throw not_understood(*this, name);
+}
 
 Parsed parse(Command& program, const Arguments& arguments) {
   Command* command = &program;
   auto next = arguments.begin();
   bool wants_help = false;
   while (!command->commands().empty()) {
-    if (next == arguments.end()) {
-      if (wants_help) return {command, command->help()};
-      throw UsageError(*command, "a command is required");
-    }
-    const std::string& word = *next++;
-    const auto named =
-        std::find_if(command->commands_.begin(), command->commands_.end(), [&](const Command& c) { return c.name() == word; });
-    if (named != command->commands_.end()) {
-      command = &*named;
-    } else if (word == "--help" || word == "-h") {
-      wants_help = true;
-    } else if (word == "--version" && !command->version_.empty()) {
-      return {command, command->version_ + "\n"};
-    } else {
-      throw not_understood(*command, word);
-    }
+    read_options(*command, take_leading_options(*command, next, arguments.end()), wants_help);
+    if (command->wants_version_) return {command, command->version_ + "\n"};
+    if (next == arguments.end() && wants_help) return {command, command->help()};
+    if (next == arguments.end()) throw UsageError(*command, "a command is required");
+    command = &command->find(*next++);
   }
-  const Arguments unknown = distribute(*command, {next, arguments.end()});
-  const auto is_asked = [](const Option& option) { return option.long_name == "help" && option.is_given(); };
-  if (wants_help || std::any_of(command->options_.begin(), command->options_.end(), is_asked))
-    return {command, command->help()};
-  if (!unknown.empty()) throw not_understood(*command, unknown.front());
-  for (const Option& option : command->options_) {
-    if (const auto mistake = option.set_target()) throw UsageError(*command, *mistake);
-  }
-  for (const Option& option : command->options_) check_together(*command, option);
+  read_options(*command, {next, arguments.end()}, wants_help);
+  if (wants_help) return {command, command->help()};
+  for (const Option& option : command->options()) check_together(*command, option);
   return {command, std::nullopt};
 }
 

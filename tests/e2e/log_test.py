@@ -95,7 +95,7 @@ class Log(StudyTest):
         self.in_order("exit code 1")
         self.assertEqual(sum(text.startswith("begins") for text in self.texts()), 1)
         said = self.hpcbench("run", "s.yaml", "--log-level", "debgu", code=2).stderr
-        self.assertIn("`debgu` is no level (did you mean `debug`?)", said)
+        self.assertIn("`debgu` is not in {debug,info,warning,error,off} (did you mean `debug`?)", said)
         self.hpcbench("run", "s.yaml", "--log-level", code=2)
 
     def test_what_follows_two_dashes_belongs_to_the_command(self):

@@ -25,28 +25,23 @@ const commandline::Option* find_option(commandline::Command& command, const std:
 /// Reads the words before the one that is completed, as far as they can be read.
 class WordWalk {
  public:
-  WordWalk(commandline::Command& program, const CommonOptions& common, const std::vector<std::string>& words)
-      : command(&program), common_(common) {
+  WordWalk(commandline::Command& program, const std::vector<std::string>& words) : command(&program) {
     for (const std::string& word : words) take(word);
   }
 
   commandline::Command* command;  // the last that was named
   GivenWords given;
   const commandline::Option* awaiting = nullptr;  // the option whose value comes next
-  bool awaits_level = false;
-  bool only_positionals = false;  // behind `--`
+  bool only_positionals = false;                  // behind `--`
 
  private:
   void take(const std::string& word) {
-    if (std::exchange(awaits_level, false)) return;
     if (awaiting != nullptr) {
       take_value(word);
     } else if (only_positionals || !word.starts_with('-')) {
       take_positional(word);
     } else if (word == "--") {
       only_positionals = true;
-    } else if (word == common_.names.back()) {
-      awaits_level = true;
     } else {
       take_option(word);
     }
@@ -83,8 +78,6 @@ class WordWalk {
       awaiting = option;
     }
   }
-
-  const CommonOptions& common_;
 };
 
 std::vector<Offer> as_offers(const std::vector<std::string>& words) {
@@ -111,7 +104,7 @@ std::vector<Offer> offer_values_of(const commandline::Option& option, const Give
   return offer_values(value_kind(option, given), given, typed);
 }
 
-std::vector<Offer> offer_options(const WordWalk& walk, const CommonOptions& common) {
+std::vector<Offer> offer_options(const WordWalk& walk) {
   std::vector<Offer> offers;
   for (const commandline::Option& option : walk.command->options()) {
     if (option.is_positional()) continue;
@@ -119,7 +112,6 @@ std::vector<Offer> offer_options(const WordWalk& walk, const CommonOptions& comm
     if (!may_repeat && walk.given.given.count(option.name()) > 0) continue;
     offers.push_back({option.name(), option.help});
   }
-  for (const std::string& name : common.names) offers.push_back({name, "of the log"});
   return offers;
 }
 
@@ -138,9 +130,7 @@ std::vector<Offer> offer_positional(const WordWalk& walk, const std::string& cur
   return {};
 }
 
-std::vector<Offer> offer_all(commandline::Command& program, const CommonOptions& common, const WordWalk& walk,
-                             const std::string& current) {
-  if (walk.awaits_level) return as_offers(common.levels);
+std::vector<Offer> offer_all(commandline::Command& program, const WordWalk& walk, const std::string& current) {
   if (walk.awaiting != nullptr) return offer_values_of(*walk.awaiting, walk.given, current);
   const std::size_t equals = current.starts_with("--") && !walk.only_positionals ? current.find('=') : std::string::npos;
   if (equals != std::string::npos) {
@@ -148,11 +138,10 @@ std::vector<Offer> offer_all(commandline::Command& program, const CommonOptions&
     const commandline::Option* option = find_option(*walk.command, name);
     std::vector<Offer> offers;
     if (option != nullptr && !option->is_flag()) offers = offer_values_of(*option, walk.given, current.substr(equals + 1));
-    if (name == common.names.back()) offers = as_offers(common.levels);
     for (Offer& offer : offers) offer.word.insert(0, name + "=");
     return offers;
   }
-  if (current.starts_with('-') && !walk.only_positionals) return offer_options(walk, common);
+  if (current.starts_with('-') && !walk.only_positionals) return offer_options(walk);
   if (walk.given.command == "help" || walk.given.command == "man") {
     std::vector<Offer> offers;
     if (!walk.given.positionals.empty()) return offers;
@@ -164,10 +153,9 @@ std::vector<Offer> offer_all(commandline::Command& program, const CommonOptions&
 
 }  // namespace
 
-std::vector<Offer> complete(commandline::Command& program, const CommonOptions& common, const std::vector<std::string>& before,
-                            const std::string& current) {
-  const WordWalk walk(program, common, before);
-  std::vector<Offer> offers = offer_all(program, common, walk, current);
+std::vector<Offer> complete(commandline::Command& program, const std::vector<std::string>& before, const std::string& current) {
+  const WordWalk walk(program, before);
+  std::vector<Offer> offers = offer_all(program, walk, current);
   std::erase_if(offers, [&](const Offer& offer) {
     const bool is_one_line = offer.word.find_first_of("\n\t") == std::string::npos;
     return !offer.word.starts_with(current) || !is_one_line;

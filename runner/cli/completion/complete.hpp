@@ -13,16 +13,9 @@ struct Offer {
   std::string about = {};  // what it is, for shells that show it
 };
 
-/// Options that every command takes and that are parsed before all others: those of the log. The last takes one of `levels`.
-struct CommonOptions {
-  std::vector<std::string> names;
-  std::vector<std::string> levels;
-};
-
 /// What may stand in place of `current` behind the words `before` (without the program's name): commands, options and their
 /// values, axes, runs, studies, sites, profiles, files. From the declarations that parsing goes by, and from files and the
 /// index as they are: it writes nothing and says nothing. In the order in which they are best read; none where nothing fits.
-std::vector<Offer> complete(commandline::Command& program, const CommonOptions& common, const std::vector<std::string>& before,
-                            const std::string& current);
+std::vector<Offer> complete(commandline::Command& program, const std::vector<std::string>& before, const std::string& current);
 
 }  // namespace hpcbench

@@ -18,6 +18,7 @@ using Words = std::vector<std::string>;
 struct Program {
   Program() {
     program.version("p 1.0");
+    program.add_option("-l,--level", level, "for all").one_of({"low", "high"}).last_wins().everywhere();
     program.footer("The end.");
     program.add_command("work", "do it", [this](Command& work) { declare_work(work); });
     Command& box = program.add_command("box", "has commands");
@@ -53,7 +54,7 @@ struct Program {
 
   Command program{"p", "A program."};
   int declared = 0;
-  std::string file, second, out, kind = "red", kinds, switched = "unset";
+  std::string level, file, second, out, kind = "red", kinds, switched = "unset";
   bool dry = false, verbose = false;
   int count = 0;
   std::uint64_t size = 20;
@@ -140,6 +141,23 @@ TEST_CASE("values that may be left out, and those that take all that follows") {
   CHECK(program.second == "g");
 }
 
+TEST_CASE("an option of the program stands before or behind the name of any command") {
+  const auto level = [](const Words& arguments) {
+    Program program;
+    program.parse(arguments);
+    return program.level;
+  };
+  CHECK(level({"--level", "high", "work", "f"}) == "high");
+  CHECK(level({"-llow", "work", "f", "--level=high"}) == "high");
+  CHECK(level({"box", "-l", "low", "shut", "--", "--level"}) == "low");
+  CHECK(level({"box", "shut", "w", "--level", "low"}) == "low");
+  CHECK(error_of({"--level", "hihg", "work", "f"}) == "--level: `hihg` is not in {low,high} (did you mean `high`?)");
+  CHECK(error_of({"--level"}) == "--level needs a value: TEXT:{low,high}");
+  CHECK(error_of({"--level", "low"}) == "a command is required");
+  CHECK(Program().parse({"work", "--help"}).text->find("--level") == std::string::npos);
+  CHECK(Program().parse({"-l", "low", "--help"}).text->find("-l,--level TEXT:{low,high}") != std::string::npos);
+}
+
 TEST_CASE("mistakes in values") {
   CHECK(work_error({"-n", "x"}) == "-n: `x` is not a whole number of at least 1");
   CHECK(work_error({"-n0"}) == "-n: `0` is not a whole number of at least 1");
@@ -200,7 +218,8 @@ TEST_CASE("help and version") {
   CHECK(
       text({"--help"}) ==
       "A program.\nUsage: p [OPTIONS] SUBCOMMAND\n\nOptions:\n  -h,--help                   Print this help message and exit\n"
-      "  --version                   Display program version information and exit\n\nSubcommands:\n"
+      "  --version                   Display program version information and exit\n"
+      "  -l,--level TEXT:{low,high}  for all\n\nSubcommands:\n"
       "  work                        do it\n  box                         has commands\n\nThe end.\n");
   const std::string page = text({"work", "--help"});
   for (const char* const line :
