@@ -244,4 +244,51 @@ std::string bindings_json(const Bindings& bindings) {
   return json.end().take();
 }
 
+std::optional<std::vector<std::string>> json_pointer_tokens(std::string_view pointer) {
+  std::vector<std::string> tokens;
+  if (pointer.empty()) return tokens;
+  if (pointer.front() != '/') return std::nullopt;
+  for (const std::string& part : split(pointer.substr(1), '/')) {
+    std::string token;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] != '~') {
+        token += part[i];
+      } else if (++i < part.size() && (part[i] == '0' || part[i] == '1')) {
+        token += part[i] == '0' ? '~' : '/';
+      } else {
+        return std::nullopt;
+      }
+    }
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+std::optional<std::size_t> json_array_index(std::string_view token) {
+  std::size_t index = 0;
+  const auto read = std::from_chars(token.data(), token.data() + token.size(), index);
+  const bool whole = read.ec == std::errc() && read.ptr == token.data() + token.size();
+  return whole && (token == "0" || !token.starts_with('0')) ? std::optional(index) : std::nullopt;
+}
+
+std::optional<std::string> json_text_at(std::string_view value, std::string_view pointer) {
+  const auto tokens = json_pointer_tokens(pointer);
+  if (!tokens) return std::nullopt;
+  for (const std::string& token : *tokens) {
+    JsonMembers members;
+    std::string_view next;
+    if (scan_object(value, members)) {
+      for (const JsonMember& member : members) {
+        if (json_member_name(member) == token) next = member.value;
+      }
+    } else if (const auto items = scan_array(value)) {
+      const std::optional<std::size_t> index = json_array_index(token);
+      if (index && *index < items->size()) next = (*items)[*index];
+    }
+    if (next.empty()) return std::nullopt;
+    value = next;
+  }
+  return json_scalar_text(value);
+}
+
 }  // namespace hpcbench

@@ -46,6 +46,12 @@ std::string json_member_name(const JsonMember& member);
 /// The strings of an object; other members are left out.
 std::map<std::string, std::string> read_texts_object(std::string_view object);
 std::optional<bool> json_flag(std::string_view value);
+/// What a JSON pointer (RFC 6901) without `*` names, as json_scalar_text; absent if it is not there or no scalar.
+std::optional<std::string> json_text_at(std::string_view value, std::string_view pointer);
+/// The tokens of a JSON pointer; absent for a text that is none.
+std::optional<std::vector<std::string>> json_pointer_tokens(std::string_view pointer);
+/// `0`, `17`: an index of an array, without leading zeros.
+std::optional<std::size_t> json_array_index(std::string_view token);
 /// A scalar as a person reads it: strings without their quotes, numbers as spelled; absent for null, objects and arrays.
 std::optional<std::string> json_scalar_text(std::string_view value);
 

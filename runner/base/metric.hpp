@@ -8,6 +8,7 @@
 
 #include "base/json_writer.hpp"
 #include "base/value.hpp"
+#include "base/written_number.hpp"
 
 namespace hpcbench {
 
@@ -44,6 +45,7 @@ struct Metric {
   long long header_line = 0;  // or this one, from 1; 0: not given
   // Of the same: what other cells of the row, or members of the innermost object around the value, must be.
   Condition where = {};
+  DecimalMark decimal = DecimalMark::unknown;  // of the numbers in its files; unknown: not declared
   // How values compare; no part of the rules by which files are read.
   std::optional<Better> better = {};  // absent: by the unit, else by the name
 

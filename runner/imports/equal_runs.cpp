@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/host.hpp"
-#include "base/measured_time.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "base/written_number.hpp"
 #include "imports/import_request.hpp"
 #include "ingest/attempt_record.hpp"
 

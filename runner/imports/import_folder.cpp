@@ -194,6 +194,15 @@ void ImportFolder::convert_units() {
   }
 }
 
+/// `: no match ...`, the first warning about a metric; empty without one.
+static std::string first_warning_of(const std::string& metric, const std::vector<std::string>& warnings) {
+  const std::string about = fmt::format("metric {}: ", metric);
+  for (const std::string& warning : warnings) {
+    if (warning.starts_with(about)) return ": " + warning.substr(about.size());
+  }
+  return "";
+}
+
 void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, std::optional<bool> pattern_found) {
   const auto end_as = [&](State state, std::optional<std::string> reason) {
     imported_.outcome = state;
@@ -232,7 +241,8 @@ void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, 
   const std::string misspelt = other_spelling_of(metric, given);
   // Another statistic may be of another metric: it is no run that failed.
   if (misspelt.empty() && !given.empty() && imported_.statistic) return end_as(State::succeeded, std::nullopt);
-  end_as(State::failed, fmt::format("no metric found: nothing gives {}{}", metric, misspelt));
+  const std::string why = misspelt.empty() ? first_warning_of(metric, imported_.warnings) : misspelt;
+  end_as(State::failed, fmt::format("no metric found: nothing gives {}{}", metric, why));
 }
 
 bool ImportFolder::computes() const {

@@ -189,6 +189,9 @@ void add_file_requests(const Study& study, const Import& import, const std::vect
   request.where = describe(import.place);
   request.configuration = points.front();
   request.metrics = import.metrics.value_or(study.plan.configurations[points.front()].work->metrics);
+  for (Metric& metric : request.metrics) {
+    if (metric.decimal == DecimalMark::unknown) metric.decimal = import.decimal;
+  }
   request.values = import.values;
   request.facts = import.facts;
   request.outcome = import.outcome;

@@ -8,17 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "base/measured_time.hpp"
 #include "base/state.hpp"
 #include "base/take.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "base/written_number.hpp"
 #include "imports/import_request.hpp"
 #include "imports/table_column.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/csv_text.hpp"
 #include "ingest/line_reader.hpp"
-#include "ingest/metric_scan.hpp"
 
 namespace hpcbench {
 
@@ -28,7 +27,10 @@ namespace {
 class TablePlanner {
  public:
   TablePlanner(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan)
-      : study_(study), import_(import), table_(table), inherited_(inherited), plan_(plan) {}
+      : study_(study), import_(import), table_(table), inherited_(inherited), plan_(plan), numbers_("", import.decimal) {}
+
+  /// `find_mark` examines the table's numbers.
+  void begin(NumberReader::FindMark find_mark) { numbers_.begin_file(std::move(find_mark)); }
 
   void take_row(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
     if (columns_.empty()) {
@@ -38,7 +40,7 @@ class TablePlanner {
       return;
     } else if (cells == headings_) {
       repeated_headers_.push_back(std::to_string(line));
-    } else if (is_other_header(cells)) {
+    } else if (is_other_header(headings_, cells)) {
       problem_at(places.front(), "another header begins here, with other columns: " + header_difference(cells) +
                                      ". Put the lines from here on into a table of their own");
       sound_ = false;
@@ -138,17 +140,6 @@ class TablePlanner {
     }
   }
 
-  /// Whether most cells are headings of the table and none is a number.
-  bool is_other_header(const std::vector<std::string>& cells) const {
-    const auto is_heading = [&](const std::string& cell) {
-      return !cell.empty() && std::find(headings_.begin(), headings_.end(), cell) != headings_.end();
-    };
-    const auto count = std::count_if(cells.begin(), cells.end(), is_heading);
-    return 2 * static_cast<std::size_t>(count) >= cells.size() &&
-           std::none_of(cells.begin(), cells.end(),
-                        [](const std::string& cell) { return parse_plain_number(cell).has_value(); });
-  }
-
   std::string header_difference(const std::vector<std::string>& cells) const {
     const auto missing_in = [](const std::vector<std::string>& all, const std::vector<std::string>& there) {
       std::vector<std::string> names;
@@ -199,12 +190,6 @@ class TablePlanner {
       sound_ = false;
     }
     if (strange.empty()) return;
-    if (const std::size_t other = cells.front().find_first_of(";\t"); cells.size() == 1 && other != std::string::npos) {
-      problem(line, fmt::format("this table has {} between its cells, and hpcbench reads commas (and decimal points)",
-                                cells.front()[other] == ';' ? "`;`" : "tabs"));
-      sound_ = false;
-      return;
-    }
     if (!import_.headings.empty()) {
       plan_.notes.push_back(
           printable(fmt::format("{}: left out, as `values` maps no metric to them: {}", table_, join(strange, ", "))));
@@ -314,20 +299,22 @@ class TablePlanner {
     const bool is_time = column.name.ends_with("_s") && !column.name.ends_with("_per_s");
     // One unit for the whole table is that of its times.
     const bool own = !column.unit.empty() || of_metric != import_.units.end() || !column.unit_in_name.empty();
-    const auto value = read_given_value(column.name, cell, own || is_time ? unit : "");
+    if (is_absent(cell)) return {};
+    const auto value = read_given_value(column.name, cell, own || is_time ? unit : "", numbers_);
     if (!value && is_not_finite(cell)) {
       std::string& names = request_.facts[kNanFact];
       names += (names.empty() ? "" : ", ") + column.name;
       ++not_finite_[column.name];
       return {};
     }
-    if (!value && !import_.headings.empty() && !column.is_mapped && column.unit.empty()) {
-      texts_.insert(column.name);  // somebody else's table: a name, a state
+    const std::string why = value ? "" : numbers_.read_as_written(cell).why;
+    if (!value && why.empty() && !import_.headings.empty() && !column.is_mapped && column.unit.empty()) {
+      texts_.insert(column.name);  // a name or a state in a table that another program wrote
       return {};
     }
     if (!value) {
-      return fmt::format("`{}` in column {} is neither a number nor a time, nor a number with a unit{}{}", cell, column.name,
-                         unit_advice(cell), did_you_mean(column.name, study_.plan.axes));
+      return fmt::format("`{}` in column {} is neither a number nor a time, nor a number with a unit{}{}{}", cell, column.name,
+                         why.empty() ? "" : ": " + why, unit_advice(cell), did_you_mean(column.name, study_.plan.axes));
     }
     std::erase_if(request_.values, [&](const GivenValue& other) { return other.metric == value->metric; });
     request_.values.push_back(*value);
@@ -365,6 +352,7 @@ class TablePlanner {
   const std::string& table_;
   bool inherited_;
   ImportPlan& plan_;
+  NumberReader numbers_;
   long long left_out_ = 0;
   std::vector<TableColumn> columns_;
   std::vector<std::string> headings_;
@@ -385,6 +373,15 @@ void plan_table(const Study& study, const Import& import, const std::string& tab
   CsvReader csv([&](long long line, std::vector<std::string>& cells) { planner.take_row(line, cells, csv.cell_places()); },
                 [&](long long line, const std::string& text) { planner.problem(line, text); });
   csv.keep_places();
+  planner.begin([&] {
+    using Kind = MarkEvidence::Kind;
+    MarkEvidence evidence(csv.delimiter() == ',' ? Kind::quoted : Kind::cells, csv.delimiter());
+    read_lines(table, [&](std::string_view piece) {
+      evidence.add(piece);
+      return true;
+    });
+    return evidence.mark();
+  });
   const auto unreadable = read_lines(table, [&](std::string_view piece) {
     csv.feed(piece);
     return true;

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/measured_time.hpp"
 #include "base/text.hpp"
+#include "base/written_number.hpp"
 #include "ingest/metric_reader.hpp"
-#include "ingest/metric_scan.hpp"
 
 namespace hpcbench {
 
@@ -24,7 +23,7 @@ std::optional<double> suffix_factor(std::string_view field, char suffix) {
 /// `02:03.456`, `1-02:03:04`, `123456K`, `1.5M`, `42`.
 std::optional<double> accounting_value(std::string_view field, std::string_view text) {
   text = trim(text);
-  if (text.find(':') != std::string_view::npos) return parse_measured_time(text);
+  if (text.find(':') != std::string_view::npos) return read_written_number(text, DecimalMark::point).seconds;
   double factor = 1;
   if (!text.empty()) {
     if (const auto known = suffix_factor(field, text.back())) {
@@ -32,7 +31,7 @@ std::optional<double> accounting_value(std::string_view field, std::string_view 
       text.remove_suffix(1);
     }
   }
-  const std::optional<double> number = parse_metric_number(text);
+  const std::optional<double> number = parse_plain_number(text);
   const bool fits = number && std::isfinite(*number * factor);
   return fits ? std::optional(*number * factor) : std::nullopt;
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "ingest/metric_scan.hpp"
+#include "base/written_number.hpp"
 
 namespace hpcbench {
 
@@ -27,6 +27,14 @@ std::optional<std::string> joined(std::string_view value) {
     if (std::optional<std::string> text = json_scalar_text(item)) parts.push_back(printable(*text));
   }
   return join(parts, ",");
+}
+
+/// A number of JSON, or a text that holds a plain one: `"0.4391"`.
+std::optional<double> event_number(std::string_view value) {
+  const std::optional<std::string> text = json_string(value);
+  if (!text) return json_number(value);
+  const WrittenNumber number = read_written_number(*text, DecimalMark::unknown);
+  return number.kind == WrittenNumber::Kind::number && number.unit.empty() ? std::optional(number.value) : std::nullopt;
 }
 
 /// `hosts` names one a rank: each is a node once.
@@ -102,7 +110,7 @@ bool EventReader::read_line(std::string_view line) {
     read_error();
   } else if (event == "\"run_end\"") {
     for (const JsonMember& member : members_) {
-      const std::optional<double> number = json_number(member.value);
+      const std::optional<double> number = event_number(member.value);
       if (!is_envelope(member.key)) note_finite(printable(member.key), member.value);
       if (number && !is_envelope(member.key)) summary_.run_end[printable(member.key)] = *number;
     }
@@ -130,7 +138,7 @@ void EventReader::read_start() {
 void EventReader::read_step() {
   ++steps_;
   const std::string_view text = find_member(members_, "loss");
-  const std::optional<double> loss = json_number(text);
+  const std::optional<double> loss = event_number(text);
   if (!text.empty()) note_finite("loss", text);
   if (loss) keep("loss", json_integer(find_member(members_, "step")).value_or(steps_), *loss, true);
 }
@@ -143,7 +151,7 @@ void EventReader::read_epoch(bool evaluation) {
   if (last_epoch_ != epoch) summary_.last_values.clear();
   last_epoch_ = epoch;
   for (const JsonMember& member : members_) {
-    const std::optional<double> number = json_number(member.value);
+    const std::optional<double> number = event_number(member.value);
     if (is_envelope(member.key) || member.key == "epoch") continue;
     const std::string name = printable(member.key);
     note_finite(name, member.value);

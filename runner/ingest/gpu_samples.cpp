@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "base/measured_time.hpp"
 #include "base/text.hpp"
+#include "base/written_number.hpp"
 #include "ingest/csv_text.hpp"
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"

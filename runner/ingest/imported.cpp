@@ -6,9 +6,9 @@
 
 #include "base/json_text.hpp"
 #include "base/json_writer.hpp"
-#include "base/measured_time.hpp"
 #include "base/series_point.hpp"
 #include "base/text.hpp"
+#include "base/written_number.hpp"
 
 namespace hpcbench {
 

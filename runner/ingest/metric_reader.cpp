@@ -31,7 +31,9 @@ std::string_view unpacked_name(std::string_view name) {
 bool is_json_name(std::string_view name) {
   return unpacked_name(name).ends_with(".json") || unpacked_name(name).ends_with(".jsonl");
 }
-bool is_csv_name(std::string_view name) { return unpacked_name(name).ends_with(".csv"); }
+bool is_csv_name(std::string_view name) {
+  return unpacked_name(name).ends_with(".csv") || unpacked_name(name).ends_with(".tsv");
+}
 bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") != std::string_view::npos; }
 
 /// What `take` and `skip` made of the values, where a person would wonder.
@@ -48,6 +50,10 @@ void explain_take(const Metric& spec, const std::vector<std::string>& files, boo
              matches.not_numbers + matches.not_finite == 0) {
     matches.warnings.push_back(fmt::format("{} value{} there, and `where` ({}) leaves none", matches.left_out,
                                            matches.left_out == 1 ? " is" : "s are", printable(describe_where(spec.where))));
+  } else if (matches.count == 0 && matches.absent > 0 && matches.not_numbers + matches.not_finite == 0) {
+    matches.warnings.push_back(fmt::format("all of its {} absent, the first `{}`",
+                                           matches.absent == 1 ? "1 value is" : fmt::format("{} values are", matches.absent),
+                                           matches.first_absent));
   } else if (spec.take == "count" && matches.count == 0 && readable && !files.empty() && matches.warnings.empty()) {
     matches.value = 0;  // the files are there, whole, and hold none
     matches.place = fmt::format("{} (none there)", files.back());
@@ -58,17 +64,12 @@ bool is_text_name(std::string_view name) { return !is_json_name(name) && !is_csv
 
 }  // namespace
 
-/// Such as `1,234` and `0,31`, which are numbers to some readers.
-static std::string hint_on_comma(const std::string& text) {
-  if (text.find(',') == std::string::npos || text.find_first_not_of("+-0123456789.,") != std::string::npos) return "";
-  return " (thousands have several groups or a point, as `1,234,567` and `1,234.5`; where another value follows the comma, let "
-         "the pattern match the comma, too)";
-}
-
 std::string tell_not_numbers(const MetricMatches& matches) {
-  return fmt::format("{}, the first `{}`", counted(matches.not_numbers, "match is no number", "matches are no numbers"),
-                     matches.first_not_number) +
-         hint_on_comma(matches.first_not_number);
+  std::string text =
+      fmt::format("{}, the first `{}`", counted(matches.not_numbers, "match is no number", "matches are no numbers"),
+                  matches.first_not_number);
+  if (!matches.first_not_number_at.empty()) text += " at " + matches.first_not_number_at;
+  return matches.why_not_number.empty() ? text : text + ": " + matches.why_not_number;
 }
 
 bool came_out_nan(const MetricMatches& matches) {
@@ -91,7 +92,8 @@ MatchTaker::MatchTaker(const Metric& spec)
     : name_(spec.name),
       series_(spec.series),
       words_allowed_(may_have_words(spec)),
-      taken_(parse_take(spec.take).value_or(Take()), spec.skip) {}
+      taken_(parse_take(spec.take).value_or(Take()), spec.skip),
+      numbers_(spec.unit.empty() ? unit_in_name(spec.name) : spec.unit, spec.decimal) {}
 
 bool MatchTaker::take(double value, std::optional<double> index) {
   const bool chosen = taken_.add(value);
@@ -127,10 +129,14 @@ void MatchTaker::keep(SeriesPoint point) {
   stride_ *= 2;
 }
 
-bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view> index, double factor) {
-  std::optional<double> number = parse_metric_number(text);
-  if (number) *number *= factor;
-  const std::optional<double> numbered = index ? parse_metric_number(*index) : std::nullopt;
+bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view> index) {
+  return take_number(numbers_.read(text), text, index);
+}
+
+bool MatchTaker::take_number(const WrittenNumber& read, std::string_view text, std::optional<std::string_view> index) {
+  using Kind = WrittenNumber::Kind;
+  const std::optional<double> number = read.kind == Kind::number ? std::optional(read.value) : std::nullopt;
+  const std::optional<double> numbered = number && index ? numbers_.read_index(*index) : std::nullopt;
   if (number && index && !numbered) {
     const std::string word = printable(index->substr(0, kLongestWord));
     if (!words_allowed_ || word.empty()) {
@@ -149,10 +155,12 @@ bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view
     ++matches_.count;
     return true;
   }
-  if (is_not_finite(text)) {
+  if (read.kind == Kind::not_finite) {
     take_not_finite(text);
+  } else if (read.kind == Kind::absent) {
+    if (matches_.absent++ == 0) matches_.first_absent = printable(trim(text));
   } else {
-    take_no_number(text);
+    take_no_number(text, read.why);
   }
   return false;
 }
@@ -163,8 +171,10 @@ void MatchTaker::take_not_finite(std::string_view text) {
   if (matches_.not_finite++ == 0) matches_.first_not_finite = printable(text.substr(0, 60));
 }
 
-void MatchTaker::take_no_number(std::string_view text) {
-  if (matches_.not_numbers++ == 0) matches_.first_not_number = printable(text.substr(0, 60));
+void MatchTaker::take_no_number(std::string_view text, std::string_view why) {
+  if (matches_.not_numbers++ > 0) return;
+  matches_.first_not_number = printable(text.substr(0, 60));
+  matches_.why_not_number = printable(why);
 }
 
 MetricMatches MatchTaker::finish() {
@@ -183,14 +193,17 @@ MetricMatches MatchTaker::finish() {
   }
   matches_.value = taken_.value();
   matches_.chosen_from = taken_.chosen_from();
+  if (matches_.unit.empty() && numbers_.has_found_unit()) matches_.unit = numbers_.unit();
   if (taken_.stride() > 1)
     matches_.warnings.push_back(fmt::format("the quantile is that of one in {} values: there are too many", taken_.stride()));
   return std::move(matches_);
 }
 
-void MetricReader::begin(const std::string& file) {
+void MetricReader::begin(const std::string& file, FindMark find_mark) {
   file_ = file;
+  find_mark_ = std::move(find_mark);
   warnings_ = 0;
+  taker_.numbers().begin_file({});
   begin_file();
 }
 
@@ -205,6 +218,7 @@ void MetricReader::found_at(const std::string& place, bool chosen) {
   MetricMatches& matches = taker_.matches();
   if (chosen) matches.place = place;
   if (matches.not_finite > 0 && matches.first_not_finite_at.empty()) matches.first_not_finite_at = place;
+  if (matches.not_numbers > 0 && matches.first_not_number_at.empty()) matches.first_not_number_at = place;
 }
 
 void MetricReader::found_at_line(long long line, bool chosen) { found_at(fmt::format("{}:{}", file_, line), chosen); }
@@ -257,9 +271,9 @@ class SourceReader {
 
   const std::optional<std::string>& error() const { return error_; }
 
-  void begin(const std::string& name) {
+  void begin(const std::string& name, MetricReader::FindMark find_mark) {
     name_ = name;
-    reader_->begin(name);
+    reader_->begin(name, std::move(find_mark));
     preamble_.begin();
   }
   void feed(std::string_view piece) { preamble_.feed(piece, give_); }
@@ -298,7 +312,13 @@ MetricMatches read_metric(const Metric& spec, const std::vector<std::string>& fi
     return failed;
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
-    reader.begin(names[i]);
+    reader.begin(names[i], [&](MarkEvidence evidence) {
+      read_lines(files[i], [&](std::string_view piece) {
+        evidence.add(piece);
+        return true;
+      });
+      return evidence.mark();
+    });
     const auto problem = read_lines(files[i], [&](std::string_view piece) {
       reader.feed(piece);
       return true;
@@ -311,7 +331,10 @@ MetricMatches read_metric(const Metric& spec, const std::vector<std::string>& fi
 MetricMatches read_metric_text(const Metric& spec, std::string_view text, const std::string& file) {
   SourceReader reader(spec);
   if (reader.error()) return {};
-  reader.begin(file);
+  reader.begin(file, [&](MarkEvidence evidence) {
+    evidence.add(text);
+    return evidence.mark();
+  });
   reader.feed(text);
   reader.end();
   return reader.finish({file});

@@ -11,6 +11,7 @@
 
 #include "base/metric.hpp"
 #include "base/series_point.hpp"
+#include "base/written_number.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/taken_value.hpp"
 
@@ -28,13 +29,17 @@ struct MetricMatches {
   std::string first_not_finite;     // `nan`, and
   std::string first_not_finite_at;  // its place
   long long not_numbers = 0;
-  std::string first_not_number;
+  std::string first_not_number;     // `1,234`, and
+  std::string first_not_number_at;  // its place
+  std::string why_not_number;       // what to do, if the reader knows
+  long long absent = 0;             // matches such as `N/A` and `-`
+  std::string first_absent;
   std::string unit;                   // that the file prints behind the numbers of a metric without one: `GB/s`
   std::string place;                  // of the value that was taken, else of the last: `metrics.csv:17 (max of 40 values)`
   std::vector<std::string> warnings;  // `metrics.csv:17: 3 cells under a header of 4`, ten a file, then their count
 };
 
-/// `3 matches are no numbers, the first `n/a``: where there are such.
+/// `3 matches are no numbers, the first `n/a` at train.log:18`: where there are such.
 std::string tell_not_numbers(const MetricMatches& matches);
 
 /// True where the run came out as NaN: its last match is NaN or infinite, or no finite match is left.
@@ -56,17 +61,19 @@ class MatchTaker {
   bool take(double value, std::optional<double> index = std::nullopt);
   /// The same for a text that should be a number; false also if it is none. `take: count` counts it all the same. An index that
   /// is no number names its point, `Triad` or `128K`, where the series may have words; elsewhere it is no number.
-  /// Numbers are multiplied by `factor`.
-  bool take_text(std::string_view text, std::optional<std::string_view> index = std::nullopt, double factor = 1);
+  bool take_text(std::string_view text, std::optional<std::string_view> index = std::nullopt);
+  /// The same for a text that `numbers()` has read.
+  bool take_number(const WrittenNumber& number, std::string_view text, std::optional<std::string_view> index);
   /// NaN or an infinity in place of a number.
   void take_not_finite(std::string_view text);
-  /// Text in place of a number.
-  void take_no_number(std::string_view text);
+  /// Text in place of a number, and what to do about it.
+  void take_no_number(std::string_view text, std::string_view why = {});
   /// A value that `where` leaves out.
   void leave_out() { ++matches_.left_out; }
   /// Of several points of the series with one index the last stays.
   MetricMatches finish();
   MetricMatches& matches() { return matches_; }
+  NumberReader& numbers() { return numbers_; }
 
  private:
   static constexpr std::size_t kMostPoints = 65'536;
@@ -79,6 +86,7 @@ class MatchTaker {
   bool series_;
   bool words_allowed_;
   TakenValue taken_;
+  NumberReader numbers_;
   bool indexed_ = false;
   std::map<std::string, long long, std::less<>> words_;
   long long stride_ = 1;
@@ -97,8 +105,10 @@ class MetricReader {
 
   /// Why the selector cannot be used, or nothing.
   virtual std::optional<std::string> error() const { return std::nullopt; }
+  /// Finds the decimal mark of the file that is being read.
+  using FindMark = std::function<DecimalMark(MarkEvidence)>;
   /// One file after the other: its name in messages, its bytes cut anywhere, its end.
-  void begin(const std::string& file);
+  void begin(const std::string& file, FindMark find_mark = {});
   virtual void feed(std::string_view piece) = 0;
   void end();
   virtual MetricMatches finish() { return taker_.finish(); }
@@ -106,7 +116,7 @@ class MetricReader {
  protected:
   virtual void begin_file() {}
   virtual void end_file() {}
-  /// Notes the place of a match that `take` chooses so far (`chosen`), and of the first one that is not finite.
+  /// Notes the place of a match that `take` chooses so far (`chosen`), and of the first ones that are not finite or no numbers.
   void found_at_line(long long line, bool chosen);
   void found_at_byte(long long byte, bool chosen);
   void warn_at_line(long long line, std::string_view text);
@@ -117,6 +127,7 @@ class MetricReader {
   const Metric spec_;
   MatchTaker taker_;
   std::string file_;
+  FindMark find_mark_;
 
  private:
   long long warnings_ = 0;  // of this file

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "base/glob.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "ingest/line_reader.hpp"
+#include "ingest/terminal_text.hpp"
 
 namespace hpcbench {
 
@@ -58,6 +59,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_group(std::string_view r
 }
 
 constexpr std::size_t kLongestUnit = 24;
+constexpr const char* kUnitGroup = "unit";
 constexpr std::string_view kNotFiniteWord = R"([-+]?(?i:nan(?:\([^)]*\))?|inf|infinity))";
 
 /// The pattern with NaN or an infinity in place of what its group number `group` captures: finds lines that the pattern itself
@@ -72,14 +74,20 @@ std::string not_finite_pattern(const std::string& selector, int group) {
 
 struct MetricScanner::Impl {
   explicit Impl(const Metric& metric) : spec(metric), pattern("(?m)" + metric.selector, pattern_options()), taker(metric) {
-    unit = metric.unit.empty() ? unit_in_name(metric.name) : metric.unit;
     if (!pattern.ok()) return;
     const auto& names = pattern.NamedCapturingGroups();
-    const auto named = names.find(spec.name);
-    if (const auto found = names.find(spec.index); found != names.end()) index_group = found->second;
-    const int first = index_group == 1 ? 2 : 1;
-    group = named != names.end() ? named->second : std::min(first, pattern.NumberOfCapturingGroups());
-    groups.resize(static_cast<std::size_t>(std::max(group, index_group)) + 1);
+    const auto group_called = [&](const std::string& name) {
+      const auto found = names.find(name);
+      return found == names.end() ? 0 : found->second;
+    };
+    index_group = group_called(spec.index);
+    unit_group = spec.index == kUnitGroup || spec.name == kUnitGroup ? 0 : group_called(kUnitGroup);
+    group = group_called(spec.name);
+    const int last = pattern.NumberOfCapturingGroups();
+    for (int i = 1; group == 0 && i <= last; ++i) {
+      if (i != index_group && i != unit_group) group = i;
+    }
+    groups.resize(static_cast<std::size_t>(std::max({group, index_group, unit_group})) + 1);
     const std::string of_nan = not_finite_pattern(metric.selector, group);
     if (!of_nan.empty()) not_finite = std::make_unique<RE2>("(?m)" + of_nan, pattern_options());
     if (not_finite && !not_finite->ok()) not_finite.reset();
@@ -107,50 +115,106 @@ struct MetricScanner::Impl {
 
   /// By what a number is multiplied that stands before `rest`, which may begin with another multiple of the metric's unit:
   /// `900 MB/s` of a metric in GB/s. Absent before a unit of something else: days/ns of a metric in ns/day. Any other text is
-  /// not about the number. Without a unit the first quotient becomes it.
+  /// not about the number. A metric without a unit gets the first quotient, or the first of several units of one kind.
   std::optional<double> factor_before(std::string_view rest) {
-    if (rest.starts_with(' ')) rest.remove_prefix(1);
+    const bool touches = !rest.starts_with(' ');
+    if (!touches) rest.remove_prefix(1);
     const std::size_t end = std::min(rest.find_first_of(" \t\r\n,;:=()[]|"), rest.size());
     const bool names_next = rest.substr(end, 1) == ":" || rest.substr(end, 1) == "=";
     std::string_view word = rest.substr(0, end);
     if (word.ends_with('.')) word.remove_suffix(1);
-    if (word.empty() || word.size() > kLongestUnit || names_next || word == unit) return 1;
-    if (word != last_unit) {
-      last_unit = word;
-      if (unit.empty() && is_known_quotient(last_unit)) unit = taker.matches().unit = last_unit;
-      const std::size_t slash = last_unit.find('/');
-      const std::string above = last_unit.substr(0, slash);
-      const bool is_quotient = slash != std::string::npos && is_known_unit(above);
-      last_factor = unit_factor(last_unit, unit);
-      // A time of a step, `0.5 s/step` or `2 s/it`, of a metric in ms.
-      if (!last_factor && is_quotient && unit_factor(above, "s") && !is_known_quotient(last_unit))
-        last_factor = unit_factor(above, unit);
-      if (!last_factor && (!is_quotient || unit.empty())) last_factor = 1;
-    }
+    const NumberReader& numbers = taker.numbers();
+    if (word.empty() || word.size() > kLongestUnit || names_next || word == numbers.unit()) return 1;
+    if (word == last_unit && touches == last_touched) return last_factor;
+    last_unit = word;
+    last_touched = touches;
+    find_unit();
+    const std::string& unit = numbers.unit();
+    const std::size_t slash = last_unit.find('/');
+    const std::string above = last_unit.substr(0, slash);
+    const bool is_quotient = slash != std::string::npos && is_known_unit(above);
+    last_factor = touches ? factor_of_letter(last_unit, unit) : std::nullopt;
+    if (touches && last_unit == "m") last_factor = unit_factor("min", unit);  // `5m`
+    if (!last_factor) last_factor = unit_factor(last_unit, unit);
+    // A time of a step, `0.5 s/step` or `2 s/it`, of a metric in ms.
+    if (!last_factor && is_quotient && unit_factor(above, "s") && !is_known_quotient(last_unit))
+      last_factor = unit_factor(above, unit);
+    if (!last_factor && (!is_quotient || unit.empty())) last_factor = 1;
     return last_factor;
   }
 
-  bool take_match(std::string_view text) {
-    const auto text_of = [&](int which) {
-      const re2::StringPiece& text = groups[static_cast<std::size_t>(which)];
-      std::string_view taken(text.data() == nullptr ? "" : text.data(), text.size());
-      if (taken.ends_with('\r')) taken.remove_suffix(1);  // `(.*)` takes all of a line, and its end is CR LF
-      return taken;
-    };
-    if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
-    const re2::StringPiece& captured = groups[static_cast<std::size_t>(group)];
-    const auto begin = static_cast<std::size_t>(captured.data() - text.data());
-    std::string_view number = text_of(group);
-    // A pattern such as `tps: ([0-9.]+)` ends within `1,541,366`.
-    if (captured.end() == groups[0].end()) number = whole_number(text, begin, begin + number.size());
-    const std::size_t end = begin + std::max(number.size(), captured.size());
-    const std::optional<double> factor = factor_before(text.substr(end));
-    if (!factor) {
-      taker.take_no_number(fmt::format("{} {}", number, last_unit));
-      return false;
+  /// Learns the unit of a metric without one from `last_unit`.
+  void find_unit() {
+    NumberReader& numbers = taker.numbers();
+    if (!numbers.unit().empty() || !is_known_unit(last_unit)) return;
+    if (is_known_quotient(last_unit)) {
+      numbers.find_unit(last_unit);
+    } else if (first_unit.empty()) {
+      first_unit = last_unit;
+    } else if (first_unit != last_unit && unit_factor(last_unit, first_unit)) {
+      numbers.find_unit(first_unit);  // `980 MB` and `1.2 GB` are sizes
     }
-    if (index_group == 0) return taker.take_text(number, std::nullopt, *factor);
-    return taker.take_text(number, text_of(index_group), *factor);
+  }
+
+  std::string_view text_of(int which) const {
+    const re2::StringPiece& found = groups[static_cast<std::size_t>(which)];
+    return {found.data() == nullptr ? "" : found.data(), found.size()};
+  }
+
+  /// Notes a match that begins within a number: `5` of `12.5`.
+  void check_beginning(std::string_view text, std::size_t begin, std::string_view number) {
+    const auto is_digit_at = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
+    if (number.empty() || number.front() < '0' || number.front() > '9' || begin == 0) return;
+    const bool is_within =
+        is_digit_at(begin - 1) || (begin > 1 && (text[begin - 1] == '.' || text[begin - 1] == ',') && is_digit_at(begin - 2));
+    if (!is_within || cut_numbers++ > 0) return;
+    std::size_t first = begin;
+    while (first > 0 && (is_digit_at(first - 1) || text[first - 1] == '.' || text[first - 1] == ',')) --first;
+    first_cut = fmt::format("`{}` of `{}`", number, text.substr(first, begin + number.size() - first));
+  }
+
+  /// The number of a match, with the unit that the pattern's group or the text behind it names.
+  WrittenNumber read_match(std::string_view text, std::size_t begin, std::string_view& number) {
+    NumberReader& numbers = taker.numbers();
+    const std::string_view captured = number;
+    const bool ends_match = captured.data() + captured.size() == groups[0].data() + groups[0].size();
+    const bool is_before_unit = unit_group > 0 && text_of(unit_group).data() == captured.data() + captured.size();
+    // A pattern such as `tps: ([0-9.]+)` ends within `1,541,366`.
+    if (ends_match || is_before_unit) number = whole_number(text, begin, begin + number.size(), numbers.is_time());
+    const std::string_view added = number.substr(captured.size());
+    if (captured.find('.') != std::string_view::npos && added.find(',') != std::string_view::npos) {
+      if (numbers.mark() == DecimalMark::point) number = captured;
+      if (spec.decimal == DecimalMark::unknown && numbers.mark() != DecimalMark::point) {
+        return {WrittenNumber::Kind::unclear,
+                0,
+                "",
+                {},
+                false,
+                fmt::format("the pattern takes `{}` of it: write `decimal: point` or `decimal: comma`", captured)};
+      }
+    }
+    if (unit_group > 0) return numbers.read(number, text_of(unit_group));
+    WrittenNumber read = numbers.read(number);
+    if (read.kind != WrittenNumber::Kind::number || !read.unit.empty()) return read;
+    const auto end = static_cast<std::size_t>(number.data() + number.size() - text.data());
+    const std::optional<double> factor = factor_before(text.substr(end));
+    if (factor) {
+      read.value *= *factor;
+      return read;
+    }
+    wrong_unit = fmt::format("{} {}", number, last_unit);
+    number = wrong_unit;
+    return {WrittenNumber::Kind::none};
+  }
+
+  bool take_match(std::string_view text) {
+    std::string_view number = text_of(group);
+    if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
+    const auto begin = static_cast<std::size_t>(number.data() - text.data());
+    if (group > 0) check_beginning(text, begin, number);
+    const WrittenNumber read = read_match(text, begin, number);
+    if (index_group == 0) return taker.take_number(read, number, std::nullopt);
+    return taker.take_number(read, number, text_of(index_group));
   }
 
   Metric spec;
@@ -158,11 +222,16 @@ struct MetricScanner::Impl {
   std::unique_ptr<RE2> not_finite;  // null: the pattern has no group
   int group = 0;
   int index_group = 0;  // 0: none
+  int unit_group = 0;   // likewise
   std::vector<re2::StringPiece> groups;
   MatchTaker taker;
-  std::string unit;       // of the metric, as declared or by its name
-  std::string last_unit;  // behind a number, and its factor
+  std::string first_unit;  // of a metric without a unit
+  std::string last_unit;   // behind a number, and its factor
+  bool last_touched = false;
   std::optional<double> last_factor = 1;
+  std::string wrong_unit;     // a number and a unit that does not convert
+  long long cut_numbers = 0;  // matches that begin within a number
+  std::string first_cut;
 };
 
 MetricScanner::MetricScanner(const Metric& spec) : impl_(std::make_unique<Impl>(spec)) {}
@@ -173,23 +242,35 @@ std::optional<std::string> MetricScanner::error() const {
   return impl_->pattern.ok() ? std::nullopt : std::optional(impl_->pattern.error());
 }
 
-MetricMatches MetricScanner::finish() { return impl_->taker.finish(); }
+void MetricScanner::begin_file(NumberReader::FindMark find_mark) { impl_->taker.numbers().begin_file(std::move(find_mark)); }
 
-ScannedPiece MetricScanner::feed(std::string_view text) {
+MetricMatches MetricScanner::finish() {
+  MetricMatches matches = impl_->taker.finish();
+  if (impl_->cut_numbers > 0) {
+    matches.warnings.push_back(printable(fmt::format("the pattern takes only the end of {}, the first {}",
+                                                     counted(impl_->cut_numbers, "number", "numbers"), impl_->first_cut)));
+  }
+  return matches;
+}
+
+ScannedPiece MetricScanner::feed(std::string_view written) {
   ScannedPiece piece;
   if (!impl_->pattern.ok()) return piece;
+  const TerminalText shown(written);
+  const std::string_view text = shown.text();
   const re2::StringPiece whole(text.data(), text.size());
   std::size_t from = 0;
+  const char* chosen = nullptr;  // the match that `take` chooses so far
   auto& groups = impl_->groups;
-  const auto value_at = [&] {
-    return static_cast<std::size_t>(groups[static_cast<std::size_t>(impl_->group)].data() - whole.data());
+  const auto line_of_value = [&] {
+    return shown.lines_before(static_cast<std::size_t>(groups[static_cast<std::size_t>(impl_->group)].data() - whole.data()));
   };
   std::string_view not_finite = impl_->find_not_finite(text, 0);
   const auto take_not_finite_before = [&](std::size_t end) {
     while (!not_finite.empty() && not_finite.data() < text.data() + end) {
       const auto at = static_cast<std::size_t>(not_finite.data() - text.data());
       impl_->taker.take_not_finite(not_finite);
-      if (!piece.first_not_finite) piece.first_not_finite = at;
+      if (!piece.first_not_finite) piece.first_not_finite = shown.lines_before(at);
       not_finite = impl_->find_not_finite(text, text.find_first_of("\r\n", at));
     }
   };
@@ -198,14 +279,17 @@ ScannedPiece MetricScanner::feed(std::string_view text) {
     const std::vector<re2::StringPiece> match = groups;
     take_not_finite_before(static_cast<std::size_t>(match[0].data() - whole.data()));
     groups = match;
-    const long long before = impl_->taker.matches().not_finite;
-    if (impl_->take_match(text)) piece.last_chosen = value_at();
-    if (impl_->taker.matches().not_finite > before && !piece.first_not_finite) piece.first_not_finite = value_at();
+    const MetricMatches& matches = impl_->taker.matches();
+    const bool all_finite = matches.not_finite == 0, all_numbers = matches.not_numbers == 0;
+    if (impl_->take_match(text)) chosen = groups[static_cast<std::size_t>(impl_->group)].data();
+    if (all_finite && matches.not_finite > 0) piece.first_not_finite = line_of_value();
+    if (all_numbers && matches.not_numbers > 0) piece.first_not_number = line_of_value();
     const auto end = static_cast<std::size_t>(groups[0].data() - whole.data()) + groups[0].size();
     // An empty match must not be found again.
     from = groups[0].empty() ? end + 1 : end;
   }
   take_not_finite_before(text.size());
+  if (chosen != nullptr) piece.last_chosen = shown.lines_before(static_cast<std::size_t>(chosen - text.data()));
   return piece;
 }
 
@@ -223,12 +307,10 @@ class PatternReader : public MetricReader {
 
   void feed(std::string_view piece) override {
     const ScannedPiece found = scanner_.feed(piece);
-    const auto place = [&](std::size_t at) {
-      const auto end = piece.begin() + static_cast<std::ptrdiff_t>(at);
-      return file_ + ':' + std::to_string(lines_ + 1 + std::count(piece.begin(), end, '\n'));
-    };
+    const auto place = [&](long long before) { return file_ + ':' + std::to_string(lines_ + 1 + before); };
     if (found.last_chosen) place_ = place(*found.last_chosen);
     if (found.first_not_finite && not_finite_place_.empty()) not_finite_place_ = place(*found.first_not_finite);
+    if (found.first_not_number && not_number_place_.empty()) not_number_place_ = place(*found.first_not_number);
     lines_ += std::count(piece.begin(), piece.end(), '\n');
   }
 
@@ -236,15 +318,20 @@ class PatternReader : public MetricReader {
     MetricMatches matches = scanner_.finish();
     matches.place = place_;
     matches.first_not_finite_at = not_finite_place_;
+    matches.first_not_number_at = not_number_place_;
     return matches;
   }
 
  private:
-  void begin_file() override { lines_ = 0; }
+  void begin_file() override {
+    lines_ = 0;
+    scanner_.begin_file(
+        [this] { return find_mark_ ? find_mark_(MarkEvidence(MarkEvidence::Kind::text)) : DecimalMark::unknown; });
+  }
 
   MetricScanner scanner_;
   long long lines_ = 0;  // before the next piece
-  std::string place_, not_finite_place_;
+  std::string place_, not_finite_place_, not_number_place_;
 };
 
 }  // namespace
@@ -253,6 +340,11 @@ std::unique_ptr<MetricReader> make_pattern_reader(const Metric& spec) { return s
 
 MetricMatches scan_metric(std::string_view text, const Metric& spec) {
   MetricScanner scanner(spec);
+  scanner.begin_file([&] {
+    MarkEvidence evidence(MarkEvidence::Kind::text);
+    evidence.add(text);
+    return evidence.mark();
+  });
   scanner.feed(text);
   return scanner.finish();
 }
@@ -262,84 +354,11 @@ std::optional<bool> file_holds(const std::string& path, const std::string& patte
   if (!expression.ok()) return std::nullopt;
   bool found = false;
   read_lines(path, [&](std::string_view piece) {
-    found = RE2::PartialMatch(re2::StringPiece(piece.data(), piece.size()), expression);
+    const TerminalText shown(piece);
+    found = RE2::PartialMatch(re2::StringPiece(shown.text().data(), shown.text().size()), expression);
     return !found;
   });
   return found;
-}
-
-bool is_not_finite(std::string_view text) {
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  constexpr std::size_t kLongest = 40;
-  if (text.size() > kLongest) return false;
-  std::string word(text);
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
-  return word == "nan" || word == "inf" || word == "infinity" || (word.starts_with("nan(") && word.ends_with(')'));
-}
-
-/// How long the groups of thousands are that `text` begins with: `,318,204` or `_000`; 0 without any.
-static std::size_t length_of_groups(std::string_view text) {
-  const auto is_digit_at = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
-  std::size_t end = 0;
-  while (end < text.size() && text[end] == text.front() && (text[end] == ',' || text[end] == '_') && is_digit_at(end + 1) &&
-         is_digit_at(end + 2) && is_digit_at(end + 3) && !is_digit_at(end + 4)) {
-    end += 4;
-  }
-  return end;
-}
-
-/// Without the separators of its thousands; unchanged where there are none, and where `1,234` may be a fraction.
-static std::string without_groups(std::string_view text) {
-  const std::size_t sign = text.starts_with('-') ? 1 : 0;
-  const std::size_t head = std::min(text.find_first_not_of("0123456789", sign), text.size());
-  const std::string_view rest = text.substr(head);
-  const std::size_t length = head == sign || head > sign + 3 ? 0 : length_of_groups(rest);
-  if (length == 0 || (length == 4 && rest.front() == ',' && rest.substr(length, 1) != ".")) return std::string(text);
-  std::string plain(text.substr(0, head));
-  for (std::size_t i = 0; i < length; i += 4) plain += rest.substr(i + 1, 3);
-  return plain.append(rest.substr(length));
-}
-
-/// How long the exponent is that follows a number: 3 of `e-5`.
-static std::size_t length_of_exponent(std::string_view number, std::string_view rest) {
-  if (number.empty() || std::isdigit(static_cast<unsigned char>(number.back())) == 0) return 0;
-  if (!rest.starts_with('e') && !rest.starts_with('E')) return 0;
-  const std::size_t sign = rest.substr(1, 1) == "+" || rest.substr(1, 1) == "-" ? 1 : 0;
-  const std::size_t end = std::min(rest.find_first_not_of("0123456789", 1 + sign), rest.size());
-  const bool ends = end == rest.size() || std::isalnum(static_cast<unsigned char>(rest[end])) == 0;
-  return end > 1 + sign && ends ? end : 0;
-}
-
-std::string_view whole_number(std::string_view text, std::size_t begin, std::size_t end) {
-  constexpr std::string_view kDigits = "0123456789";
-  const std::string_view number = text.substr(begin, end - begin);
-  const std::size_t sign = number.starts_with('-') || number.starts_with('+') ? 1 : 0;
-  const bool is_whole = number.size() > sign && number.find_first_not_of(kDigits, sign) == std::string_view::npos;
-  const std::string_view rest = text.substr(end);
-  const bool is_cut = (rest.starts_with(',') || rest.starts_with('_')) && rest.substr(1).find_first_of(kDigits) == 0;
-  if (!is_whole || !is_cut) return text.substr(begin, end + length_of_exponent(number, rest) - begin);
-  const std::size_t stop = std::min(text.find_first_not_of("0123456789,._", end), text.size());
-  return text.substr(begin, text.find_last_of(kDigits, stop - 1) + 1 - begin);
-}
-
-std::optional<double> parse_metric_number(std::string_view written) {
-  if (written.starts_with('+') && !written.starts_with("+-")) written.remove_prefix(1);
-  const bool may_have_groups = written.find_first_of(",_") != std::string_view::npos;
-  const std::string plain = may_have_groups ? without_groups(written) : "";
-  std::string_view text = may_have_groups ? plain : written;
-  double number = 0;
-  auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  std::string with_e;  // Fortran's exponent is a D, behind a point: `3d7` is no number
-  const auto stop = static_cast<std::size_t>(read.ptr - text.data());
-  if (read.ec == std::errc() && stop < text.size() && (text[stop] == 'D' || text[stop] == 'd') &&
-      text.substr(0, stop).find('.') != std::string_view::npos) {
-    with_e = text;
-    with_e[stop] = 'e';
-    text = with_e;
-    read = std::from_chars(text.data(), text.data() + text.size(), number);
-  }
-  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 std::vector<std::string> expand_glob(const std::string& pattern, const std::string& folder, const std::string& workdir) {

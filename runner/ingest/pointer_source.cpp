@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/byte_order_mark.hpp"
 #include "base/json_text.hpp"
@@ -14,35 +13,6 @@ namespace {
 
 constexpr std::size_t kLargestDocument = std::size_t{64} << 20;
 
-/// The tokens of a JSON pointer (RFC 6901); `~2` and a text without a leading slash are no pointer.
-std::optional<std::vector<std::string>> pointer_tokens(std::string_view pointer) {
-  std::vector<std::string> tokens;
-  if (pointer.empty()) return tokens;
-  if (pointer.front() != '/') return std::nullopt;
-  for (const std::string& part : split(pointer.substr(1), '/')) {
-    std::string token;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (part[i] != '~') {
-        token += part[i];
-      } else if (++i < part.size() && (part[i] == '0' || part[i] == '1')) {
-        token += part[i] == '0' ? '~' : '/';
-      } else {
-        return std::nullopt;
-      }
-    }
-    tokens.push_back(std::move(token));
-  }
-  return tokens;
-}
-
-/// `0`, `17`: an index of an array, without leading zeros.
-std::optional<std::size_t> array_index(std::string_view token) {
-  std::size_t index = 0;
-  const auto read = std::from_chars(token.data(), token.data() + token.size(), index);
-  const bool whole = read.ec == std::errc() && read.ptr == token.data() + token.size();
-  return whole && (token == "0" || !token.starts_with('0')) ? std::optional(index) : std::nullopt;
-}
-
 std::string plain_key(std::string_view key) {
   return key.find('\\') == std::string_view::npos ? std::string(key) : json_unquote(fmt::format("\"{}\"", key));
 }
@@ -53,9 +23,16 @@ long long count_lines(std::string_view text) { return 1 + std::count(text.begin(
 /// text of a log: of lines, those that begin like no object or array are text, and a document ends where its value does.
 class PointerReader : public MetricReader {
  public:
-  explicit PointerReader(const Metric& spec) : MetricReader(spec), tokens_(pointer_tokens(spec.selector)) {}
+  explicit PointerReader(const Metric& spec)
+      : MetricReader(spec), tokens_(json_pointer_tokens(spec.selector)), index_name_(spec.index) {
+    if (!spec.index.starts_with('/')) return;
+    index_tokens_ = json_pointer_tokens(spec.index);
+    if (index_tokens_) index_name_ = index_tokens_->back();
+  }
 
   std::optional<std::string> error() const override {
+    const bool index_fits = !index_tokens_ || !tokens_ || index_tokens_->size() <= tokens_->size() + 1;
+    if (!index_fits) return fmt::format("`index` {} names no object on the way to {}", spec_.index, spec_.selector);
     if (tokens_) return std::nullopt;
     return fmt::format("not a JSON pointer: {}", spec_.selector);
   }
@@ -152,6 +129,12 @@ class PointerReader : public MetricReader {
     return json_number(value) ? std::optional(std::string(value)) : std::nullopt;
   }
 
+  /// Whether the object at this depth holds the index: any object on the way, or the one that a pointer names.
+  bool may_hold_index(std::size_t depth) const {
+    if (!index_tokens_) return !spec_.index.empty();
+    return depth + 1 == index_tokens_->size() && std::equal(index_tokens_->begin(), index_tokens_->end() - 1, tokens_->begin());
+  }
+
   /// `index`: that of the innermost object on the way that has the member `spec_.index`.
   void follow(std::string_view value, std::size_t depth, std::optional<std::string> index) {
     if (depth == tokens_->size()) {
@@ -162,8 +145,8 @@ class PointerReader : public MetricReader {
     if (value.starts_with('{')) {
       JsonMembers members;
       scan_object(value, members);
-      if (!spec_.index.empty()) {
-        if (const auto text = index_text(find_member(members, spec_.index))) index = text;
+      if (may_hold_index(depth)) {
+        if (const auto text = index_text(find_member(members, index_name_))) index = text;
       }
       objects_.push_back(&members);
       for (const JsonMember& member : members) {
@@ -172,7 +155,7 @@ class PointerReader : public MetricReader {
       objects_.pop_back();
     } else if (value.starts_with('[')) {
       const std::vector<std::string_view> items = scan_array(value).value_or(std::vector<std::string_view>());
-      const std::optional<std::size_t> only = array_index(token);
+      const std::optional<std::size_t> only = json_array_index(token);
       for (std::size_t i = 0; i < items.size(); ++i) {
         if (token == "*" || only == i) follow(items[i], depth + 1, index);
       }
@@ -194,6 +177,14 @@ class PointerReader : public MetricReader {
     });
   }
 
+  /// A number of JSON, or a text that holds one.
+  bool take_scalar(std::string_view value, const std::optional<std::string>& index) {
+    if (const std::optional<std::string> text = json_string(value)) return taker_.take_text(*text, index);
+    if (const std::optional<double> number = json_number(value))
+      return taker_.take_number({WrittenNumber::Kind::number, *number}, value, index);
+    return taker_.take_text(value, index);
+  }
+
   void take_value(std::string_view value, const std::optional<std::string>& index) {
     if (value == "null") return;
     if (!is_meant()) {
@@ -201,9 +192,11 @@ class PointerReader : public MetricReader {
       return;
     }
     const auto offset = static_cast<std::size_t>(value.data() - root_.data());
-    if (taker_.take_text(value, index)) {
+    const MetricMatches& matches = taker_.matches();
+    const bool all_finite = matches.not_finite == 0, all_numbers = matches.not_numbers == 0;
+    if (take_scalar(value, index)) {
       last_offset_ = offset;
-    } else if (taker_.matches().not_finite > 0 && taker_.matches().first_not_finite_at.empty()) {
+    } else if ((all_finite && matches.not_finite > 0) || (all_numbers && matches.not_numbers > 0)) {
       found_at_line(line_of(offset), false);
     }
   }
@@ -211,6 +204,8 @@ class PointerReader : public MetricReader {
   long long line_of(std::size_t offset) const { return root_line_ + count_lines(root_.substr(0, offset)) - 1; }
 
   const std::optional<std::vector<std::string>> tokens_;
+  std::optional<std::vector<std::string>> index_tokens_;  // of an `index` that is a pointer
+  std::string index_name_;
   Mode mode_ = Mode::unknown;
   std::string text_;
   long long line_ = 1;

@@ -22,8 +22,9 @@ constexpr std::size_t kLongestWords = 300;
 constexpr std::array kSlurmStates = {State::timeout, State::preempted, State::node_failure, State::out_of_memory,
                                      State::cancelled};
 constexpr const char* kSlurmWords =
-    "(?m)^.*(?:(DUE TO TIME LIMIT)|(DUE TO PREEMPTION)|(DUE TO NODE FAILURE|NODE FAILURE)|"
-    "(oom-kill event|: Out Of Memory|OUT_OF_MEMORY)|(CANCELLED AT )).*$";
+    "(?m)^.*(?:(DUE TO TIME LIMIT|^State: TIMEOUT)|(DUE TO PREEMPTION|^State: PREEMPTED)|"
+    "(DUE TO NODE FAILURE|NODE FAILURE|^State: NODE_FAIL)|"
+    "(oom-kill event|: Out Of Memory|OUT_OF_MEMORY)|(CANCELLED AT |^State: CANCELLED)).*$";
 
 /// Keeps the weightiest words of a text that comes in pieces.
 class SlurmWords {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/measured_time.hpp"
 #include "base/text.hpp"
+#include "base/written_number.hpp"
 #include "ingest/metric_reader.hpp"
 
 namespace hpcbench {
@@ -20,10 +20,10 @@ std::string with_points(std::string_view text) {
 
 /// `2m30.513s`, `1:02:03`, `2:42.64`, or plain seconds.
 std::optional<double> seconds_of(std::string_view text) {
-  const std::string plain = with_points(trim(text));
-  const std::optional<double> number = parse_plain_number(plain);
-  if (number) return *number >= 0 ? number : std::nullopt;
-  return parse_measured_time(plain);
+  const WrittenNumber number = read_written_number(with_points(text), DecimalMark::point);
+  const bool is_time = number.kind == WrittenNumber::Kind::number && (number.unit.empty() || number.seconds);
+  if (!is_time || number.value < 0) return std::nullopt;
+  return number.seconds.value_or(number.value);
 }
 
 /// `real<TAB>2m30.513s` of bash, `real 150.51` of POSIX.

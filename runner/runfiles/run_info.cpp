@@ -106,6 +106,7 @@ std::vector<Metric> read_metrics_json(std::string_view list) {
     if (const std::string take = text("take"); parse_take(take)) metric.take = take;
     metric.skip = std::max(0LL, json_integer(find_member(members, "skip")).value_or(0));
     metric.header = text("header");
+    metric.decimal = parse_decimal_mark(text("decimal"));
     metric.where = read_where(find_member(members, "where"));
     metric.header_line = std::max(0LL, json_integer(find_member(members, "header")).value_or(0));
     if (!metric.name.empty() && (!metric.file.empty() || metric.is_formula())) metrics.push_back(std::move(metric));

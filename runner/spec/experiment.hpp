@@ -71,7 +71,8 @@ struct GivenValue {
 
 /// Reads `63 min 48 s`, `1:03:48` or a number in `unit` (s, min, h, any other word, or empty: that of the metric's name).
 /// Absent if it is none of these.
-std::optional<GivenValue> read_given_value(const std::string& metric, const std::string& text, const std::string& unit);
+std::optional<GivenValue> read_given_value(const std::string& metric, const std::string& text, const std::string& unit,
+                                           NumberReader numbers = NumberReader());
 
 /// An entry of `import`: results that hpcbench did not start.
 struct Import {
@@ -80,8 +81,9 @@ struct Import {
   bool each = false;               // each file is a run
   Bindings run;                    // the point; axes with one value may be missing
   std::vector<GivenValue> values;
-  std::string unit;                          // of plain numbers that are times
-  std::map<std::string, std::string> units;  // of single metrics
+  std::string unit;                            // of plain numbers that are times
+  DecimalMark decimal = DecimalMark::unknown;  // of tables, values and metrics of this entry
+  std::map<std::string, std::string> units;    // of single metrics
   std::optional<std::vector<Metric>> metrics;
   std::optional<std::string> outcome, statistic, note;
   std::optional<int> n;  // how many runs the statistic is of

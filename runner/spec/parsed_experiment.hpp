@@ -166,6 +166,7 @@ std::optional<Bindings> read_bindings(const YamlNode& node, const std::string& w
 void read_imports(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics);  // read_import.cpp
 /// `imported`: metrics of an import, which may name no file. `described` receives entries without a source, which only
 /// describe values of events and imports; null refuses them.
+DecimalMark read_decimal_mark(MapReader& reader);  // read_metrics.cpp
 std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Diagnostics& diagnostics,
                                                 std::vector<Metric>* described = nullptr);  // read_metrics.cpp
 /// Compiles a regular expression as `ingest` will.

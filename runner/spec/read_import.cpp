@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/measured_time.hpp"
 #include "base/take.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "base/written_number.hpp"
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
@@ -65,7 +65,8 @@ void read_values(MapReader& reader, Import& import, Diagnostics& diagnostics) {
     const std::optional<std::string> text = read_text(node->items[i], cite(name), diagnostics);
     if (!text) continue;
     const auto unit = import.units.find(name);
-    const auto value = read_given_value(name, *text, unit == import.units.end() ? import.unit : unit->second);
+    const auto value = read_given_value(name, *text, unit == import.units.end() ? import.unit : unit->second,
+                                        NumberReader("", import.decimal));
     if (value) {
       import.values.push_back(*value);
     } else if (import.is_table && !text->empty()) {
@@ -77,7 +78,9 @@ void read_values(MapReader& reader, Import& import, Diagnostics& diagnostics) {
       }
       import.headings[name] = *text;
     } else {
-      diagnostics.add(node->items[i].location, fmt::format("{} is neither a number nor a time", cite(*text)),
+      const std::string why = read_written_number(*text, import.decimal).why;
+      diagnostics.add(node->items[i].location,
+                      fmt::format("{} is neither a number nor a time{}", cite(*text), why.empty() ? "" : ": " + why),
                       "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"; the heading of a column needs `table`");
     }
   }
@@ -136,6 +139,7 @@ std::optional<ParsedImport> read_import_map(const YamlNode& node, Diagnostics& d
     }
   }
   read_units(reader, import, diagnostics);
+  import.decimal = read_decimal_mark(reader);
   read_values(reader, import, diagnostics);
   import.metrics = read_metrics(reader, true, diagnostics);
   refuse_placeholders_in(node, {"files", "table"}, "import", "write the name: an entry of `import` is of one point",
@@ -156,7 +160,7 @@ std::optional<ParsedImport> read_import_text(const YamlNode& node, Diagnostics& 
   refuse_placeholders(node, *text, "an entry of `import`", "write the name, or a glob", diagnostics);
   ParsedImport parsed;
   parsed.import.files = {*text};
-  parsed.import.is_table = text->ends_with(".csv");
+  parsed.import.is_table = text->ends_with(".csv") || text->ends_with(".tsv");
   parsed.import.each = !parsed.import.is_table;
   parsed.import.place = place_of(node.location);
   return parsed;
@@ -164,21 +168,22 @@ std::optional<ParsedImport> read_import_text(const YamlNode& node, Diagnostics& 
 
 }  // namespace
 
-std::optional<GivenValue> read_given_value(const std::string& metric, const std::string& text, const std::string& unit) {
+std::optional<GivenValue> read_given_value(const std::string& metric, const std::string& text, const std::string& unit,
+                                           NumberReader numbers) {
   const std::string trimmed(trim(text));
   const bool named_in_s = metric.ends_with("_s") && !metric.ends_with("_per_s");
-  if (const std::optional<double> number = parse_plain_number(trimmed)) {
+  const WrittenNumber number = numbers.read_as_written(trimmed);
+  if (number.kind != WrittenNumber::Kind::number) return std::nullopt;
+  if (number.unit.empty()) {
     const std::string given_unit = unit.empty() && named_in_s ? "s" : unit;
     const std::optional<double> seconds = seconds_of_time_unit(given_unit);
-    return GivenValue{metric, *number * seconds.value_or(1), seconds ? "s" : given_unit,
+    return GivenValue{metric, number.value * seconds.value_or(1), seconds ? "s" : given_unit,
                       given_unit.empty() ? trimmed : trimmed + ' ' + given_unit};
   }
-  if (const std::optional<double> seconds = parse_measured_time(trimmed)) return GivenValue{metric, *seconds, "s", trimmed};
-  const std::size_t end = std::min(trimmed.find_first_not_of("0123456789.-+eE"), trimmed.size());
-  const std::optional<double> number = parse_plain_number(trim(trimmed.substr(0, end)));
-  const std::string own_unit(trim(trimmed.substr(end)));
-  if (!number || !is_known_unit(own_unit)) return std::nullopt;
-  return GivenValue{metric, *number, own_unit, trimmed};
+  if (number.seconds) return GivenValue{metric, *number.seconds, "s", trimmed};
+  if (number.unit == "%" || is_known_unit(number.unit)) return GivenValue{metric, number.value, number.unit, trimmed};
+  const std::optional<double> bytes = factor_of_letter(number.unit, "bytes");
+  return bytes ? std::optional(GivenValue{metric, number.value * *bytes, "bytes", trimmed}) : std::nullopt;
 }
 
 void read_imports(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics) {

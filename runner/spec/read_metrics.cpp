@@ -241,7 +241,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
                     "it is computed for imported runs, too");
   }
   std::vector<std::string> of_files = metric_source_keys();
-  of_files.insert(of_files.end(), {"file", "series", "index", "header", "where", "take", "skip"});
+  of_files.insert(of_files.end(), {"file", "series", "index", "header", "where", "take", "skip", "decimal"});
   for (const std::string& key : of_files) {
     if (reader.take(key) == nullptr) continue;
     diagnostics.add(reader.location_of(key), fmt::format("{} is about files, and a formula reads none", cite(key)),
@@ -284,6 +284,7 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   read_header(reader, metric, diagnostics);
   read_where(reader, metric, diagnostics);
   read_take(reader, node, metric, diagnostics);
+  metric.decimal = read_decimal_mark(reader);
   refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index", "header"}, "metrics",
                          "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", diagnostics);
   reader.finish();
@@ -361,6 +362,11 @@ void check_pattern(const YamlNode& node, const std::string& pattern, Diagnostics
     diagnostics.add(node.location, fmt::format("the pattern is no regular expression: {}", compiled.error()),
                     "the syntax is RE2's: no look-ahead, no back references; single quotes keep backslashes as they are");
   }
+}
+
+DecimalMark read_decimal_mark(MapReader& reader) {
+  return reader.choice<DecimalMark>("decimal", {{"point", DecimalMark::point}, {"comma", DecimalMark::comma}})
+      .value_or(DecimalMark::unknown);
 }
 
 std::optional<std::vector<Metric>> read_metrics(MapReader& reader, bool imported, Diagnostics& diagnostics,

@@ -389,11 +389,28 @@ class Import(OldResults):
         self.assertIn("runs.csv:2: error: no point has gpus=8 (there are: 1, 2); `gpus` is nodes x gpus_per_node: put nodes and gpus_per_node that "
                       "give it into `matrix`", self.hpcbench("check", "old.yaml", code=2).stderr)
 
-    def test_a_table_without_commas_is_named(self):
-        for separator, said in ((";", "`;`"), ("\t", "tabs")):
-            self.write("results/runs.csv", separator.join(("strategy", "nodes", "train_s\n")) + separator.join(("ddp", "1", "12,5\n")))
-            self.study("  - runs.csv\n")
-            self.assertIn(f"runs.csv:1: error: this table has {said} between its cells", self.hpcbench("check", "old.yaml", code=2).stderr)
+    def test_tables_as_people_write_them(self):
+        for table in ("strategy;nodes;train_s\nddp;2;1.240,5\n", "strategy\tnodes\ttrain_s\nddp\t2\t1.240,5\n", "# made by x\n#strategy|nodes|train_s\nddp|2|1.240,5\n",
+                      'strategy,nodes,train_s\nddp,2,"1,240.5"\n', 'strategy,nodes,train_s\nddp,2,"1240,5"\nbaseline,1,-\n'):
+            with self.subTest(table=table):
+                self.write("results/runs.csv", table)
+                self.study("  - runs.csv\n")
+                self.assertEqual(self.rows()[("ddp", 2)]["median"], 1240.5)
+
+    def test_cells_with_two_readings(self):
+        self.write("results/runs.csv", 'strategy,nodes,loss,train_s\nddp,2,"0.5","1,240"\nddp,1,"0,25",7\n')
+        table = "{{table: runs.csv, values: {{train_s: train_s, val_loss: loss}}{}}}\n"
+        self.study("  - " + table.format(""))
+        told = self.hpcbench("check", "old.yaml", code=2).stderr
+        self.assertIn("runs.csv:2:13: error: `1,240` in column train_s is neither a number nor a time, nor a number with a unit: it may be 1240 or 1.24", told)
+        self.write("results/runs.csv", 'strategy,nodes,loss,train_s\nddp,2,"0,5","1,240"\n')
+        for decimal, want in (("", 1.24), (", decimal: comma", 1.24)):
+            self.study("  - " + table.format(decimal))
+            self.assertEqual(self.rows()[("ddp", 2)]["median"], want)
+        # A column of a table whose headings are mapped is never dropped for its numbers' spelling.
+        self.write("results/runs.csv", 'strategy,nodes,train_s,loss,state\nddp,2,"240,5","1,240",ok\nddp,1,7.25,3,ok\n')
+        self.study("  - {table: runs.csv, values: {val_loss: loss}}\n")
+        self.assertIn("`240,5` in column train_s is neither a number nor a time, nor a number with a unit: with `decimal: comma` it is 240.5", self.hpcbench("check", "old.yaml", code=2).stderr)
 
     def test_a_mended_import_is_exit_0_again(self):
         self.write("results/runs.csv", "strategy,nodes,train_s\nbaseline,1,100\nddp,3,50\n")

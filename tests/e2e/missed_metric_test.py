@@ -19,12 +19,13 @@ class MissedMetric(ScoredStudyTest):
         self.assertLess(told.index("no value of the metric"), told.index("6 of 6 runs succeeded"))
 
     def test_run_says_what_is_no_number(self):
-        self.write("work.sh", 'echo "score 17,178"; echo "loss 0.5"; echo "loss nan"\n')
+        self.write("work.sh", 'echo "score 17,178"; echo "loss 5"; echo "loss nan"\n')
         self.write("tiny.yaml", STUDY + "metrics:\n  - {name: score, file: stdout.log, pattern: 'score ([0-9.,]+)'}\n"
                    "  - {name: loss, file: stdout.log, pattern: 'loss (.*)'}\n")
         told = self.hpcbench("run", "tiny.yaml").stderr
         self.assertIn("of what pattern score ([0-9.,]+) names in ", told)
-        self.assertIn("1 match is no number, the first `17,178`", told)
+        self.assertIn("1 match is no number, the first `17,178` at ", told)
+        self.assertIn("stdout.log:1: it may be 17178 or 17.178, and the file's other numbers do not decide: write `decimal: point` or `decimal: comma`", told)
         self.assertNotIn("nothing in", told)
         self.assertIn("loss is nan: 1 of 2 values are not finite, the first is `nan` at stdout.log:3", told)
         warning = [w for w in self.report("tiny.yaml")["warnings"] if w["code"] == "diverged"][0]

@@ -1,5 +1,7 @@
 // libFuzzer entry: any bytes that stand in a run directory are read to values. The first byte says which file they are. No
 // exception is expected at all: every one, and every crash, leak or undefined behaviour, is a finding.
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,9 +10,11 @@
 
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "base/written_number.hpp"
 #include "ingest/events.hpp"
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
+#include "ingest/terminal_text.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/run_info.hpp"
 
@@ -57,6 +61,34 @@ void scan(std::string_view text, bool series) {
   if (series) require(matches.series.size() == static_cast<std::size_t>(matches.count));
 }
 
+/// Numbers, and of what a pattern may have taken a part.
+void read_numbers(std::string_view text) {
+  using Kind = WrittenNumber::Kind;
+  for (const DecimalMark mark : {DecimalMark::unknown, DecimalMark::point, DecimalMark::comma}) {
+    const WrittenNumber number = read_written_number(text, mark);
+    require(number.kind != Kind::number || (std::isfinite(number.value) && number.why.empty()));
+    require(number.kind != Kind::unclear || mark == DecimalMark::unknown);
+  }
+  for (const char* unit : {"", "s", "bytes", "%", "tokens/s"}) {
+    NumberReader reader(unit);
+    MarkEvidence evidence(MarkEvidence::Kind::text);
+    evidence.add(text);
+    reader.begin_file([&] { return evidence.mark(); });
+    reader.read(text);
+    reader.read(text.substr(0, text.size() / 2), text.substr(text.size() / 2));
+  }
+  for (const bool is_time : {false, true}) {
+    const std::string_view whole = whole_number(text, 0, text.size() / 2, is_time);
+    require(whole.data() == text.data() && whole.size() >= text.size() / 2 && whole.size() <= text.size());
+  }
+}
+
+void read_terminal_text(std::string_view text) {
+  const TerminalText shown(text);
+  require(shown.text().find('\x1b') == std::string_view::npos || shown.text().size() <= text.size());
+  require(shown.lines_before(shown.text().size()) == std::count(text.begin(), text.end(), '\n'));
+}
+
 void read_bindings(std::string_view text) {
   const Bindings bindings = json_bindings(text);
   require(json_bindings(bindings_json(bindings)) == bindings);
@@ -88,6 +120,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 'b':
       read_bindings(text);
+      break;
+    case 'w':
+      read_numbers(text);
+      break;
+    case 'x':
+      read_terminal_text(text);
       break;
     case 'c':
       parse_claim(std::string(text));

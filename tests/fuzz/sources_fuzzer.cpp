@@ -28,7 +28,10 @@ void require(bool holds) {
 
 MetricMatches read_pieces(const Metric& spec, std::string_view text, std::size_t size) {
   const auto reader = find_metric_source(spec.source)->make(spec);
-  reader->begin("f");
+  reader->begin("f", [text](MarkEvidence evidence) {
+    evidence.add(text);
+    return evidence.mark();
+  });
   for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) reader->feed(text.substr(0, size));
   reader->end();
   return reader->finish();
@@ -104,6 +107,7 @@ void check_gpu(std::string_view text) {
 void check_csv(std::string_view text) {
   check({"m", "*", "a", "", "step", "column", "b"}, text);
   check({"m", "*", "a", "", std::nullopt, "column", ""}, text);
+  check({"m_s", "*", "a/b", "s", std::nullopt, "column", ""}, text);
   // What is written as a cell reads back as that cell.
   const std::string cell(text.substr(0, 200));
   std::vector<std::string> read;

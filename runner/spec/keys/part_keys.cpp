@@ -233,7 +233,12 @@ const KeySection& metric_keys() {
         .about = "leave out the first values of take",
         .initial = "0",
         .least = 0,
-        .most = kMostSkipped}}};
+        .most = kMostSkipped},
+       {.name = "decimal",
+        .kind = KeyKind::choice,
+        .about = "what stands before the decimals of the numbers",
+        .initial = "as the file's numbers show",
+        .words = {"point", "comma"}}}};
   return kSection;
 }
 
@@ -299,6 +304,11 @@ const KeySection& import_keys() {
        {.name = "unit",
         .kind = KeyKind::text_or_named,
         .about = "of times that are plain numbers: s, ms, min, h; or metric: unit"},
+       {.name = "decimal",
+        .kind = KeyKind::choice,
+        .about = "what stands before the decimals of the numbers",
+        .initial = "as the file's numbers show",
+        .words = {"point", "comma"}},
        {.name = "values", .kind = KeyKind::texts_by_name, .about = "metric: a number or a time, or the heading of its column"},
        {.name = "metrics", .kind = KeyKind::maps, .about = "in place of the experiment's", .section = metric_keys},
        {.name = "outcome", .kind = KeyKind::choice, .about = "how the run ended", .words = outcome_names()},

@@ -79,28 +79,73 @@ TEST_CASE("lines are lines: anchors, and no match across an end") {
   CHECK(scan_metric(std::string("a\0b 5\n", 6), spec_of("b (\\d)")).value == 5);
 }
 
-TEST_CASE("a number and nothing else") {
-  CHECK(parse_metric_number("-0.5e3") == -500.0);
-  CHECK(parse_metric_number("+7") == 7);
-  CHECK(parse_metric_number("-1.5D+03") == -1500);
-  CHECK(parse_metric_number("0.25d-1") == 0.025);
-  for (const char* text :
-       {"", " 1", "1 ", "1,000", "1.5s", "nan", "inf", "1e999", "0x10", "+-1", "--1", "3d7", "1.5D", "1.5D+3D", "1.5DD3"}) {
-    CAPTURE(text);
-    CHECK_FALSE(parse_metric_number(text));
-  }
-  CHECK(parse_metric_number("1,541,366") == 1541366);
-  CHECK(parse_metric_number("-1,104.65") == -1104.65);
-  CHECK(parse_metric_number("+12_000") == 12000);
-  for (const char* text : {"1,54,366", "1541,366,000", "1,541_366", ",541,366", "1,541,36", "1,541,3666", "1,541,366,", "0,31",
-                           "1.5,000,000", "_000"}) {
-    CAPTURE(text);
-    CHECK_FALSE(parse_metric_number(text));
-  }
+TEST_CASE("matches that are no numbers, and absent ones") {
   const MetricMatches matches = scan_metric("t=1,5\nt=2\nt=n/a\n", spec_of("t=(\\S+)"));
   CHECK(matches.value == 2);
-  CHECK(matches.not_numbers == 2);
+  CHECK(matches.not_numbers == 1);
   CHECK(matches.first_not_number == "1,5");
+  CHECK(matches.absent == 1);
+  const MetricMatches placed = read_metric_text(spec_of("t=(\\S+)"), "a\nt=soon\nt=1,5\n", "f");
+  CHECK(tell_not_numbers(placed) == "2 matches are no numbers, the first `soon` at f:2");
+  CHECK(tell_not_numbers(read_metric_text(spec_of("t=(\\S+)"), "t=1,5\n", "f")) ==
+        "1 match is no number, the first `1,5` at f:1: with `decimal: comma` it is 1.5; where another value follows the comma, "
+        "let "
+        "the pattern match the comma");
+}
+
+TEST_CASE("text as terminals show it") {
+  CHECK(scan_metric("\x1b[31mloss:\x1b[0m 2.5\n", spec_of("loss: ([0-9.]+)")).value == 2.5);
+  CHECK(scan_metric("\x1b]0;title 7\x07t=3\n\x1b[2Kt=4\n", spec_of("^t=(\\d)$")).value == 4);
+  const MetricMatches bars =
+      read_metric_text(spec_of("^t=(\\d)$", true), "x\r1%|#| 1/9 [0:01<0:02, 1.9s/it]t=1\rt=2\r\nt=3\n", "f");
+  REQUIRE(bars.series.size() == 3);
+  CHECK(bars.series[1].value == 2);
+  CHECK(bars.place == "f:2");
+  CHECK(read_metric_text(spec_of("^t=(\\S+)$"), "a\rb\rt=x\n\rt=soon\n", "f").first_not_number_at == "f:1");
+}
+
+TEST_CASE("a pattern that takes a part of a number") {
+  const auto warnings = [](const std::string& pattern, const std::string& text) {
+    return scan_metric(text, spec_of(pattern)).warnings;
+  };
+  CHECK(warnings("loss.*(\\d+)", "loss 12.5\nloss 13.25\n") ==
+        std::vector<std::string>{"the pattern takes only the end of 2 numbers, the first `5` of `12.5`"});
+  CHECK(warnings("loss.*?(\\d+)", "loss 12.5\n").empty());
+  CHECK(scan_metric("loss 12.5\n", spec_of("loss (\\d+)")).value == 12.5);
+  CHECK(warnings("real time *([0-9.]+)", "real time24130.5518\n").empty());
+}
+
+TEST_CASE("a group called unit") {
+  Metric spec = spec_of("mem ([0-9.]+) ?(?P<unit>\\w+)");
+  spec.unit = "bytes";
+  CHECK(scan_metric("mem 980 MB\nmem 1.2 GB\n", spec).value == 1200000000);
+  CHECK(scan_metric("mem 980 MB\nmem 12 widgets\n", spec).why_not_number == "it is in widgets, and the metric in bytes");
+  spec.selector = "(?P<unit>\\w+): ([0-9.]+)";
+  CHECK(scan_metric("MB: 2\n", spec).value == 2000000);
+  spec.unit = "";
+  const MetricMatches mixed = scan_metric("MB: 2\nGB: 3\n", spec);
+  CHECK(mixed.value == 3000);
+  CHECK(mixed.unit == "MB");
+  // Without a group, the text behind the number.
+  const MetricMatches behind = scan_metric("mem 980 MB\nmem 1.2 GB\n", spec_of("mem ([0-9.]+)"));
+  CHECK(behind.value == 1200);
+  CHECK(behind.unit == "MB");
+}
+
+TEST_CASE("the decimal mark of the file, or the declared one") {
+  Metric spec = spec_of("n ([0-9.,]+)");
+  CHECK(scan_metric("tflops 1,293.21\nn 6,175\n", spec).value == 6175);
+  CHECK(scan_metric("9.318,27 ms\nn 1.204\n", spec).value == 1204);
+  const MetricMatches unclear = scan_metric("n 6,175\n", spec);
+  CHECK_FALSE(unclear.value);
+  CHECK(unclear.why_not_number.starts_with("it may be 6175 or 6.175"));
+  spec.decimal = DecimalMark::comma;
+  CHECK(scan_metric("n 6,175\n", spec).value == 6.175);
+  spec.decimal = DecimalMark::point;
+  CHECK(scan_metric("n 6,175\n", spec).value == 6175);
+  // A pattern that ends at the comma of a number which may be a list of two.
+  CHECK_FALSE(scan_metric("n 9.318,27\n", spec_of("n ([0-9.]+)")).value);
+  CHECK(scan_metric("n 1.5,2.5\n", spec_of("n ([0-9.]+)")).value == 1.5);
 }
 
 TEST_CASE("groups of thousands: the whole number, or none, but never its first digits") {

@@ -131,7 +131,7 @@ TEST_CASE("numbers that are none stay absent") {
       .file("finished.json", R"({"schema":1,"exit_code":0,"wall_s":-1,"processes":[{"user_s":null},7,{"sys_s":"1"}]})");
   const AttemptRecord record = folder.read();
   CHECK(record.state == State::succeeded);
-  CHECK(record.metrics == std::map<std::string, double>{{"huge_s", 1.7e308}});
+  CHECK(record.metrics == std::map<std::string, double>{{"huge_s", 1.7e308}, {"user_s", 12}});
   CHECK(points_of(record, "train_loss") == std::vector<std::string>{"1:0.500000"});
   CHECK(record.warnings.empty());
   CHECK(nan_metrics(record) == std::vector<std::string>{"eval_s", "train_loss", "train_s"});

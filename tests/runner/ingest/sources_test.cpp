@@ -58,6 +58,63 @@ TEST_CASE("column: what Lightning's CSVLogger writes") {
   CHECK(epochs.warnings.empty());
 }
 
+TEST_CASE("column: delimiters, comments, decimal commas, JSON in cells") {
+  const auto read = [](const std::string& text, const std::string& column = "a", const std::string& index = "") {
+    Metric spec = source_spec("column", column, index);
+    return read_metric_text(spec, text, "f.csv");
+  };
+  CHECK(points_of(read("s;a;c\n1;118,42;x\n2;1204,75;\"y; z\"\n")) == Points{{1, 118.42}, {2, 1204.75}});
+  CHECK(points_of(read("s\ta\n1\t7\n2\t-\n3\tN/A\n4\t\n5\t8\n")) == Points{{1, 7}, {2, 8}});
+  CHECK(points_of(read("s|a\n1|7\n")) == Points{{1, 7}});
+  // A comma in a heading, and other delimiters among words.
+  CHECK(points_of(read("s, in ms;a\n1;7\n")) == Points{{1, 7}});
+  CHECK(points_of(read("x|y|z,a\np|q,7\n")) == Points{{1, 7}});
+  CHECK(points_of(read("a\n7\n8\n")) == Points{{1, 7}, {2, 8}});
+  // A header in a comment, comments above and between.
+  CHECK(points_of(read("# tool 2.4, in ns\n#a\tb\n1\t2\n# half\n3\t4\n")) == Points{{1, 1}, {2, 3}});
+  CHECK(read("# tool 2.4, in ns\n#a\tb\n1\t2\n", "#a").value == 1);
+  CHECK(points_of(read("# made, by \"x\na,b\n1,2\n")) == Points{{1, 1}});
+  CHECK(read("# a,b\nb,a\n1,2\n").value == 2);
+  CHECK(read("\n\n# c\n#a,b\n1,2\n").place == "f.csv:5");
+  // Numbers in quotes, as locales print them.
+  CHECK(points_of(read("a,b\n\"240,5\",1\n\"1.204\",2\n")) == Points{{1, 240.5}, {2, 1204}});
+  CHECK(points_of(read("a,b\n\"1,240.5\",1\n\"1,204\",2\n")) == Points{{1, 1240.5}, {2, 1204}});
+  CHECK(tell_not_numbers(read("a,b\n\"1,204\",2\n")) ==
+        "1 match is no number, the first `1,204` at f.csv:2: it may be 1204 or 1.204, and the file's other numbers do not "
+        "decide: write "
+        "`decimal: point` or `decimal: comma`");
+  CHECK(read("b;a\n1;x\n").first_not_number_at == "f.csv:2");
+  CHECK(read("b;cc\n1;x\n").warnings ==
+        std::vector<std::string>{"f.csv:1: no column a (did you mean `b`?); there are (cut at `;`): b, cc"});
+  const std::string cells = "n,env\nbase,\"{\"\"T\"\": \"\"8\"\", \"\"l\"\": [1, 2]}\"\nwide,\"{\"\"T\"\": 16}\"\nlast,oops\n";
+  CHECK(points_of(read(cells, "env/T")) == Points{{1, 8}, {2, 16}});
+  CHECK(read(cells, "env/T").why_not_number == "the cell is not JSON");
+  CHECK(points_of(read(cells, "env/l/1")) == Points{{1, 2}});
+  Metric seconds = source_spec("column", "t", "");
+  seconds.unit = "s";
+  CHECK(read_metric_text(seconds, "t\n1h 17m\n350 ms\n1-02:03:04\n", "f.csv").series.size() == 3);
+}
+
+TEST_CASE("pointer: texts that hold numbers, and an index of an outer object") {
+  Metric spec = source_spec("pointer", "/s/*/d/*/v", "/s/*/name");
+  spec.series = "size";
+  const std::string text =
+      R"({"s":[{"name":"2^18","d":[{"name":"x","v":"611"}]},{"name":"2^22","d":[{"name":"x","v":"3.8e+10"}]},{"name":"2^24"}]})";
+  const MetricMatches matches = read_metric_text(spec, text, "f.json");
+  REQUIRE(matches.series.size() == 2);
+  CHECK(matches.series[1].word == "2^22");
+  CHECK(matches.value == 3.8e10);
+  CHECK(read_metric_text(source_spec("pointer", "/a", ""), R"({"a":"soon"})", "f.json").first_not_number_at == "f.json:1");
+  CHECK(read_metric_text(source_spec("pointer", "/a", ""), R"({"a":"N/A"})", "f.json").absent == 1);
+  Metric seconds = source_spec("pointer", "/a", "");
+  seconds.unit = "s";
+  CHECK(read_metric_text(seconds, R"({"a":"1h2m"})", "f.json").value == 3720);
+  seconds.decimal = DecimalMark::comma;
+  CHECK(read_metric_text(seconds, R"({"a":1.204})", "f.json").value == 1.204);
+  Metric wrong = source_spec("pointer", "/a", "/b/c/d");
+  CHECK(find_metric_source("pointer")->make(wrong)->error());
+}
+
 TEST_CASE("column: quotes, blanks, damage") {
   const auto read = [](const std::string& text, const std::string& index = "") {
     return read_metric_text(source_spec("column", "a", index), text, "f.csv");
@@ -65,7 +122,13 @@ TEST_CASE("column: quotes, blanks, damage") {
   CHECK(points_of(read("\xEF\xBB\xBF"
                        "a,b\r\n1,2\r\n , 3\r\n 4 ,5\r\n")) == Points{{1, 1}, {2, 4}});
   CHECK(points_of(read("\"x \"\"y\"\"\",\"a\"\n\"one\ntwo, three\",\"7\"\n")) == Points{{1, 7}});
-  CHECK(points_of(read("s,a\n1,10\n2,20\na,s\n2,30\n0.5,40\n", "s")) == Points{{1, 40}, {2, 30}});
+  CHECK(points_of(read("s,a\n1,10\n2,20\ns,a\n2,30\n0.5,40\n", "s")) == Points{{1, 40}, {2, 30}});
+  // A header again, in another order, and one with a column more.
+  CHECK(points_of(read("s,a\n1,10\na,s\n2,30\n0.5,40\n", "s")) == Points{{1, 10}, {30, 2}, {40, 0.5}});
+  CHECK(points_of(read("s,b\n1,10\ns,b,a\n2,30,7\n3,40,-\n", "s")) == Points{{2, 7}});
+  CHECK(read("s,b\n1,10\ns,b,a\n2,30,7\n3,40,-\n", "s").warnings.empty());
+  CHECK(read("s,a\n1,10\ns,b\n2,30\n").warnings ==
+        std::vector<std::string>{"f.csv:3: no column a (did you mean `s`?); there are: s, b"});
   CHECK(read("s,a\n1,10\n2,20\ns,a\n3,30\n", "s").warnings.empty());
   const MetricMatches broken = read("a,b\n1,2\n3\n4,5,6\nx,7\n8,9\n\n10,11");
   CHECK(broken.value == 10);
