@@ -206,7 +206,10 @@ Ended end_all(const Study& study, Store& store, const std::vector<AttemptState>&
   cancel(open);
   if (owner && !await_owner(study, *owner, *executor)) {
     ended.all = false;
-    say(fmt::format("{} has not ended the study yet: interrupt it (Ctrl-C), then cancel again", *owner));
+    say(
+        fmt::format("{} has not ended the study yet; it does once its present step is done. To end it at once, interrupt it "
+                    "(Ctrl-C) and cancel again",
+                    *owner));
   } else if (owner) {
     cancel(open_attempts(study, refresh_index(store, study)));  // what it began meanwhile
   }
