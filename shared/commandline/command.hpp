@@ -93,8 +93,8 @@ struct Parsed {
 /// Reads `arguments`, which do not hold the program's name, and sets the targets of the options. UsageError.
 ///
 /// `--x=y` and `--x y`, `-x y` and `-xy`, `-ab` for flags; all behind `--` is positional. The argument behind an option that
-/// needs a value is its value, whatever it looks like. Options are not abbreviated. Where --help is given, other arguments need
-/// not be right.
+/// needs a value is its value, unless it is a short option of the command: `--why=-v`. Options are not abbreviated. Where
+/// --help is given, other arguments need not be right.
 Parsed parse(Command& program, const std::vector<std::string>& arguments);
 
 }  // namespace hpcbench::commandline

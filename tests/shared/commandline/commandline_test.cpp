@@ -152,10 +152,11 @@ TEST_CASE("an option of the program stands before or behind the name of any comm
   CHECK(level({"box", "-l", "low", "shut", "--", "--level"}) == "low");
   CHECK(level({"box", "shut", "w", "--level", "low"}) == "low");
   Program program;
-  program.work({"f", "--out", "-l", "--folder=--level"});  // values that look like it
+  program.work({"f", "--out=-l", "--folder", "--level"});  // values that look like it
   CHECK(program.out == "-l");
   CHECK(program.folder == "--level");
   CHECK(program.level.empty());
+  CHECK(work_error({"--out", "-l", "low"}) == "--out needs a value: DIR");
   CHECK(error_of({"--level", "hihg", "work", "f"}) == "--level: `hihg` is not in {low,high} (did you mean `high`?)");
   CHECK(error_of({"--level"}) == "--level needs a value: TEXT:{low,high}");
   CHECK(error_of({"--level", "low"}) == "a command is required");
