@@ -123,6 +123,11 @@ void write_metric(JsonWriter& json, const Metric& metric, bool names_series) {
   if (metric.skip > 0) json.member("skip", metric.skip);
   if (!metric.header.empty()) json.member("header", metric.header);
   if (metric.header_line > 0) json.member("header", metric.header_line);
+  if (!metric.context.empty()) {
+    json.key("context").begin_array();
+    for (const std::string& context : metric.context) json.value(context);
+    json.end();
+  }
   if (metric.decimal != DecimalMark::unknown) json.member("decimal", to_string(metric.decimal));
   if (!metric.where.empty()) {
     json.key("where").begin_object();

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/glob.hpp"
@@ -81,6 +82,9 @@ struct MetricScanner::Impl {
       return found == names.end() ? 0 : found->second;
     };
     index_group = group_called(spec.index);
+    for (const std::string& context : spec.context)
+      contexts.push_back(std::make_unique<RE2>("(?m)" + context, pattern_options()));
+    if (index_group == 0 && !spec.index.empty()) index_names = split(spec.index, ' ');
     unit_group = spec.index == kUnitGroup || spec.name == kUnitGroup ? 0 : group_called(kUnitGroup);
     group = group_called(spec.name);
     const int last = pattern.NumberOfCapturingGroups();
@@ -139,7 +143,9 @@ struct MetricScanner::Impl {
     // A time of a step, `0.5 s/step` or `2 s/it`, of a metric in ms.
     if (!last_factor && is_quotient && unit_factor(above, "s") && !is_known_quotient(last_unit))
       last_factor = unit_factor(above, unit);
-    if (!last_factor && (!is_quotient || unit.empty())) last_factor = 1;
+    const bool is_multiple =
+        touches && last_unit.size() == 1 && std::string_view("kKMGTP").find(last_unit) != std::string_view::npos;
+    if (!last_factor && (!is_quotient || unit.empty()) && !is_multiple) last_factor = 1;
     return last_factor;
   }
 
@@ -202,9 +208,17 @@ struct MetricScanner::Impl {
       read.value *= *factor;
       return read;
     }
-    wrong_unit = fmt::format("{} {}", number, last_unit);
+    const bool is_letter = last_touched && last_unit.size() == 1;
+    if (is_letter && !ends_match) return read;  // the pattern names the letter itself
+    wrong_unit = fmt::format("{}{}{}", number, is_letter ? "" : " ", last_unit);
     number = wrong_unit;
-    return {WrittenNumber::Kind::none};
+    return {WrittenNumber::Kind::none,
+            0,
+            "",
+            {},
+            false,
+            is_letter ? "let the pattern match the letter, too, or give the metric a `unit` of bytes"
+                      : fmt::format("the metric is in {}", numbers.unit())};
   }
 
   bool take_match(std::string_view text) {
@@ -213,8 +227,53 @@ struct MetricScanner::Impl {
     const auto begin = static_cast<std::size_t>(number.data() - text.data());
     if (group > 0) check_beginning(text, begin, number);
     const WrittenNumber read = read_match(text, begin, number);
-    if (index_group == 0) return taker.take_number(read, number, std::nullopt);
-    return taker.take_number(read, number, text_of(index_group));
+    if (index_group > 0) return taker.take_number(read, number, text_of(index_group));
+    if (contexts.empty() || index_names.empty()) return taker.take_number(read, number, std::nullopt);
+    const std::optional<std::string> index = index_above(begin);
+    if (index) return taker.take_number(read, number, *index);
+    taker.take_no_number(number, "no line above it matches `context`");
+    return false;
+  }
+
+  /// Finds the lines of a piece that later matches may belong to.
+  void find_contexts(std::string_view text) {
+    found_contexts.clear();
+    next_context = 0;
+    for (const auto& context : contexts) {
+      if (!context->ok()) continue;
+      const auto count = static_cast<std::size_t>(context->NumberOfCapturingGroups()) + 1;
+      std::vector<re2::StringPiece> found(count);
+      const re2::StringPiece whole(text.data(), text.size());
+      for (std::size_t from = 0; from <= text.size() && context->Match(whole, from, whole.size(), RE2::UNANCHORED, found.data(),
+                                                                       static_cast<int>(count));) {
+        const auto begin = static_cast<std::size_t>(found[0].data() - text.data());
+        from = begin + std::max<std::size_t>(found[0].size(), 1);
+        for (const auto& [name, which] : context->NamedCapturingGroups()) {
+          const re2::StringPiece& value = found[static_cast<std::size_t>(which)];
+          if (value.data() != nullptr) found_contexts.push_back({begin, name, std::string(trim({value.data(), value.size()}))});
+        }
+      }
+    }
+    std::stable_sort(found_contexts.begin(), found_contexts.end(),
+                     [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  }
+
+  /// Notes all contexts up to an offset of the piece.
+  void pass_contexts(std::size_t end) {
+    for (; next_context < found_contexts.size() && found_contexts[next_context].begin <= end; ++next_context)
+      context_values[found_contexts[next_context].name] = found_contexts[next_context].value;
+  }
+
+  /// `posix shared`, or of several names `N=12000 NB=192`: the last ones above a match. Absent without one.
+  std::optional<std::string> index_above(std::size_t begin) {
+    pass_contexts(begin);
+    std::vector<std::string> parts;
+    for (const std::string& name : index_names) {
+      const auto found = context_values.find(name);
+      if (found == context_values.end()) return std::nullopt;
+      parts.push_back(index_names.size() == 1 ? found->second : name + '=' + found->second);
+    }
+    return join(parts, " ");
   }
 
   Metric spec;
@@ -225,8 +284,17 @@ struct MetricScanner::Impl {
   int unit_group = 0;   // likewise
   std::vector<re2::StringPiece> groups;
   MatchTaker taker;
-  std::string first_unit;  // of a metric without a unit
-  std::string last_unit;   // behind a number, and its factor
+  struct FoundContext {
+    std::size_t begin = 0;
+    std::string name, value;
+  };
+  std::vector<std::unique_ptr<RE2>> contexts;
+  std::vector<std::string> index_names;               // groups of contexts
+  std::vector<FoundContext> found_contexts;           // of the piece, by their offset
+  std::size_t next_context = 0;                       // of them
+  std::map<std::string, std::string> context_values;  // the last ones so far
+  std::string first_unit;                             // of a metric without a unit
+  std::string last_unit;                              // behind a number, and its factor
   bool last_touched = false;
   std::optional<double> last_factor = 1;
   std::string wrong_unit;     // a number and a unit that does not convert
@@ -242,7 +310,10 @@ std::optional<std::string> MetricScanner::error() const {
   return impl_->pattern.ok() ? std::nullopt : std::optional(impl_->pattern.error());
 }
 
-void MetricScanner::begin_file(NumberReader::FindMark find_mark) { impl_->taker.numbers().begin_file(std::move(find_mark)); }
+void MetricScanner::begin_file(NumberReader::FindMark find_mark) {
+  impl_->taker.numbers().begin_file(std::move(find_mark));
+  impl_->context_values.clear();
+}
 
 MetricMatches MetricScanner::finish() {
   MetricMatches matches = impl_->taker.finish();
@@ -258,6 +329,7 @@ ScannedPiece MetricScanner::feed(std::string_view written) {
   if (!impl_->pattern.ok()) return piece;
   const TerminalText shown(written);
   const std::string_view text = shown.text();
+  impl_->find_contexts(text);
   const re2::StringPiece whole(text.data(), text.size());
   std::size_t from = 0;
   const char* chosen = nullptr;  // the match that `take` chooses so far
@@ -289,6 +361,7 @@ ScannedPiece MetricScanner::feed(std::string_view written) {
     from = groups[0].empty() ? end + 1 : end;
   }
   take_not_finite_before(text.size());
+  impl_->pass_contexts(text.size());
   if (chosen != nullptr) piece.last_chosen = shown.lines_before(static_cast<std::size_t>(chosen - text.data()));
   return piece;
 }

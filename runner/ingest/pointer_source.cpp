@@ -131,7 +131,7 @@ class PointerReader : public MetricReader {
 
   /// Whether the object at this depth holds the index: any object on the way, or the one that a pointer names.
   bool may_hold_index(std::size_t depth) const {
-    if (!index_tokens_) return !spec_.index.empty();
+    if (!index_tokens_) return !spec_.index.empty() && spec_.index != "*";
     return depth + 1 == index_tokens_->size() && std::equal(index_tokens_->begin(), index_tokens_->end() - 1, tokens_->begin());
   }
 
@@ -150,7 +150,9 @@ class PointerReader : public MetricReader {
       }
       objects_.push_back(&members);
       for (const JsonMember& member : members) {
-        if (token == "*" || plain_key(member.key) == token) follow(member.value, depth + 1, index);
+        if (token != "*" && plain_key(member.key) != token) continue;
+        const bool is_index = token == "*" && spec_.index == "*";
+        follow(member.value, depth + 1, is_index ? std::optional(plain_key(member.key)) : index);
       }
       objects_.pop_back();
     } else if (value.starts_with('[')) {

@@ -79,11 +79,57 @@ bool is_of_table(MapReader& reader, const char* key, const Metric& metric, const
   return false;
 }
 
+/// Each word of `index` is a group of a context.
+void check_context_groups(const YamlNode& node, const Metric& metric, Diagnostics& diagnostics) {
+  std::vector<std::string> groups;
+  for (const std::string& context : metric.context) {
+    const RE2 pattern(context, RE2::Options(RE2::Latin1));
+    if (!pattern.ok()) return;
+    for (const auto& [name, number] : pattern.NamedCapturingGroups()) groups.push_back(name);
+  }
+  for (const std::string& name : split(metric.index, ' ')) {
+    if (std::find(groups.begin(), groups.end(), name) != groups.end()) continue;
+    diagnostics.add(node.find("index")->location,
+                    fmt::format("`index` names a group of the pattern or of `context`, and none is called {}{}", cite(name),
+                                did_you_mean(name, groups)),
+                    fmt::format("context: '^# Test: (?P<{}>.*)'", is_identifier(name) ? name : "test"));
+  }
+}
+
+/// Patterns of earlier lines to which values belong.
+void read_context(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
+  if (!reader.has("context")) return;
+  const YamlNode* node = reader.take("context");
+  if (node == nullptr) return;
+  if (metric.source != "pattern") {
+    diagnostics.add(reader.location_of("context"), fmt::format("`context` is of `pattern`, not of {}", cite(metric.source)),
+                    "");
+    return;
+  }
+  if (!reader.has("index")) {
+    diagnostics.add(reader.location_of("context"), "`context` has groups for `index`, and this metric has none",
+                    "add index: test, series: test for context: '^# Test: (?P<test>.*)'");
+  }
+  if (node->is_list()) {
+    for (const YamlNode& item : node->items) {
+      const std::optional<std::string> text = read_text(item, "`context`", diagnostics);
+      if (text) check_pattern(item, metric.context.emplace_back(*text), diagnostics);
+    }
+    return;
+  }
+  const std::optional<std::string> text = read_text(*node, "`context`", diagnostics);
+  if (text) check_pattern(*node, metric.context.emplace_back(*text), diagnostics);
+}
+
 /// The group of a pattern that numbers its series, beside the one that is the value.
 void check_index_group(const YamlNode& node, const Metric& metric, Diagnostics& diagnostics) {
   const RE2 pattern(metric.selector, RE2::Options(RE2::Latin1));
   if (!pattern.ok()) return;
   const std::string form = fmt::format("pattern: '^(?P<{}>\\d+) +([0-9.]+)'", metric.index);
+  if (!pattern.NamedCapturingGroups().contains(metric.index) && !metric.context.empty()) {
+    check_context_groups(node, metric, diagnostics);
+    return;
+  }
   if (!pattern.NamedCapturingGroups().contains(metric.index)) {
     diagnostics.add(node.find("index")->location,
                     fmt::format("`index` names a group of the pattern, and it has none called {}", cite(metric.index)), form);
@@ -241,7 +287,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
                     "it is computed for imported runs, too");
   }
   std::vector<std::string> of_files = metric_source_keys();
-  of_files.insert(of_files.end(), {"file", "series", "index", "header", "where", "take", "skip", "decimal"});
+  of_files.insert(of_files.end(), {"file", "series", "index", "header", "where", "take", "skip", "decimal", "context"});
   for (const std::string& key : of_files) {
     if (reader.take(key) == nullptr) continue;
     diagnostics.add(reader.location_of(key), fmt::format("{} is about files, and a formula reads none", cite(key)),
@@ -280,12 +326,13 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   read_metric_unit(reader, metric, diagnostics);
   read_comparison(reader, imported, metric, diagnostics);
   metric.series = reader.filled_text("series");
+  read_context(reader, metric, diagnostics);
   read_index(reader, node, metric, diagnostics);
   read_header(reader, metric, diagnostics);
   read_where(reader, metric, diagnostics);
   read_take(reader, node, metric, diagnostics);
   metric.decimal = read_decimal_mark(reader);
-  refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index", "header"}, "metrics",
+  refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index", "header", "context"}, "metrics",
                          "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", diagnostics);
   reader.finish();
   return diagnostics.made() == before ? std::optional(metric) : std::nullopt;

@@ -21,7 +21,7 @@ class Cases(StudyTest):
         text = f"experiment: case\ncommand: ['true']\nmatrix: {{file: [{', '.join(files)}]}}\n{more}import:\n"
         for name, metrics in files.items():
             text += f"  - files: '{CASES / case / name}'\n    run: {{file: {name}}}\n{entry}    metrics:\n"
-            text += "".join(f"      - {{file: '*', {metric}}}\n" for metric in metrics)
+            text += "".join(f"      - {{file: '*{pathlib.Path(name).suffix}', {metric}}}\n" for metric in metrics)
         (folder / "case.yaml").write_text(text)
         self.hpcbench("report", "case.yaml", cwd=folder, code=None)
         with sqlite3.connect(folder / "results/hpcbench.db") as database:
@@ -199,6 +199,29 @@ class Cases(StudyTest):
         found = self.check("09-seff-and-time-v", seff, ["outcome_a", "outcome_c", "outcome_long"], more="report: {metric: cpu_s_b}\n")
         self.assertEqual((found["a.seff"]["outcome"], found["c.seff"]["outcome"]), ("out_of_memory", "timeout"))
 
+    def test_10_members_are_steps(self):
+        loss, time = "pointer: /lm loss/values", "pointer: /iteration-time/values"
+        self.check("10-json-keyed-by-step", {"golden.json": [
+            f"name: lm_loss_series, {loss}/*, index: '*', series: step", f"name: lm_loss_at_60, {loss}/60", f"name: lm_loss_at_31, {loss}/31",
+            f"name: iteration_s_median, {time}/*, unit: s, take: median, skip: 1", f"name: iteration_s_first, {time}/*, unit: s, take: first"]}, ["iteration_s_first"])
+
+    def test_11_preambles(self):
+        gather, fio = "header: '^.\"identifier', unit: GB/s", "header: '^.$'"
+        found = self.check("11-json-after-a-preamble", {
+            "gather.log": [f"name: busbw_gb_per_s, pointer: /benchmark/0/*/oop_busbw, index: '*', series: size, {gather}",
+                           f"name: busbw_at_64mib, pointer: /benchmark/0/67108864/oop_busbw, {gather}",
+                           f"name: busbw_in_place_at_64mib, pointer: /benchmark/0/67108864/ip_busbw, {gather}"],
+            "fio.out": [f"name: read_iops, pointer: /jobs/0/read/iops, {fio}", f"name: read_bw, pointer: /jobs/0/read/bw, unit: KiB/s, {fio}",
+                        f"name: read_p99_ns, pointer: /jobs/0/read/clat_ns/percentile/99.000000, unit: ns, {fio}", f"name: write_iops, pointer: /jobs/0/write/iops, {fio}"]},
+            ["read_bw_bytes_per_s"])
+        self.assertEqual(found["fio.out"]["metrics"]["read_bw"] * 1024, 1919183872)
+
+    def test_12_changing_keys(self):
+        self.check("12-json-lines-with-changing-keys", {"trainer_log.jsonl": [
+            "name: elapsed_s, pointer: /elapsed_time, unit: s", "name: loss, pointer: /loss", "name: loss_series, pointer: /loss, index: current_steps, series: step",
+            "name: eval_loss_series, pointer: /eval_loss, index: current_steps, series: step", "name: tokens, pointer: /total_tokens",
+            "name: tokens_per_s_whole_run, pointer: /throughput", "name: tokens_per_s_while_training, pointer: /throughput, where: {current_steps: 120}"]})
+
     def test_13_dialects(self):
         found = self.check("13-csv-dialects", {
             "semi.csv": ["name: step_ms_median, column: step_ms, take: median, unit: ms", "name: step_ms_run_4, column: step_ms, where: {run: 4}, unit: ms",
@@ -212,6 +235,14 @@ class Cases(StudyTest):
         self.check("15-csv-header-again", {"metrics.csv": [
             "name: train_loss_series, column: train_loss, index: step, series: step", "name: train_loss, column: train_loss",
             "name: val_map_series, column: val_map, index: step, series: step", "name: val_map, column: val_map"]}, ["steps_redone"])
+
+    def test_16_contexts(self):
+        test = "context: '^# begin test: (?P<test>.*)', index: test, series: test"
+        problem = r"context: '^WR\S+ +(?P<N>\d+) +(?P<NB>\d+) +(?P<P>\d+) +(?P<Q>\d+)', index: N NB P Q, series: problem"
+        self.check("16-io-test-sections", {
+            "io.out": [rf"name: max_write_mib_per_s, pattern: '^Max Write: (\S+) MiB', unit: MiB/s, {test}", rf"name: max_read_mib_per_s, pattern: '^Max Read: +(\S+) MiB', unit: MiB/s, {test}",
+                       rf"name: remove_s, pattern: '^remove.* (\S+) +\d+$', unit: s, {test}"],
+            "lin.out": [rf"name: gflops, pattern: '^WR.* (\S+)$', {problem}", rf"name: residual, pattern: '^residual = (\S+)', {problem}"]}, ["write_posix_own"])
 
     def test_17_glued_columns(self):
         case = "17-glued-columns"

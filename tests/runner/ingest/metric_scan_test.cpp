@@ -115,6 +115,45 @@ TEST_CASE("a pattern that takes a part of a number") {
   CHECK(warnings("real time *([0-9.]+)", "real time24130.5518\n").empty());
 }
 
+TEST_CASE("a letter behind a number is a multiple, or named") {
+  Metric spec = spec_of("tokens: ([0-9.]+)");
+  CHECK(scan_metric("tokens: 16K\n", spec).first_not_number == "16K");
+  CHECK_FALSE(scan_metric("tokens: 16K\n", spec).value);
+  CHECK(scan_metric("tokens: 16K\n", spec_of("tokens: ([0-9.]+)K")).value == 16);
+  CHECK(scan_metric("tokens: 16 K\n", spec).value == 16);
+  CHECK(scan_metric("tokens: 2x\n", spec).value == 2);
+  spec.unit = "bytes";
+  CHECK(scan_metric("tokens: 16K\n", spec).value == 16384);
+}
+
+TEST_CASE("a context: values belong to the last line above them") {
+  Metric spec = spec_of("^Max: (\\S+)", true);
+  spec.index = "test";
+  spec.series = "test";
+  spec.context = {"^# test: (?P<test>.*)$"};
+  const std::string text = "Max: 1\n# test: posix shared\nMax: 2\nMax: 3\n# test: own\nmin: 0\n# test: mpiio\nMax: 4\n";
+  const MetricMatches matches = read_metric_text(spec, text, "f");
+  REQUIRE(matches.series.size() == 2);
+  CHECK(matches.series[0].word == "posix shared");
+  CHECK(matches.series[0].value == 3);
+  CHECK(matches.series[1].word == "mpiio");
+  CHECK(tell_not_numbers(matches) == "1 match is no number, the first `1` at f:1: no line above it matches `context`");
+  // Several names, of several contexts; the pieces of a long file.
+  spec.index = "N P";
+  spec.context = {"^W +(?P<N>\\d+)", "^ranks (?P<P>\\d+)"};
+  MetricScanner scanner(spec);
+  scanner.begin_file({});
+  for (const char* piece : {"ranks 4\nW 100\nMax: 1\nW 200\n", "Max: 2\nranks 8\n", "Max: 3\n"}) scanner.feed(piece);
+  const MetricMatches several = scanner.finish();
+  REQUIRE(several.series.size() == 3);
+  CHECK(several.series[1].word == "N=200 P=4");
+  CHECK(several.series[2].word == "N=200 P=8");
+  // Another file begins without a context.
+  scanner.begin_file({});
+  scanner.feed("Max: 4\n");
+  CHECK(scanner.finish().not_numbers == 1);
+}
+
 TEST_CASE("a group called unit") {
   Metric spec = spec_of("mem ([0-9.]+) ?(?P<unit>\\w+)");
   spec.unit = "bytes";

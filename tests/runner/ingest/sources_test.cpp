@@ -111,6 +111,12 @@ TEST_CASE("pointer: texts that hold numbers, and an index of an outer object") {
   CHECK(read_metric_text(seconds, R"({"a":"1h2m"})", "f.json").value == 3720);
   seconds.decimal = DecimalMark::comma;
   CHECK(read_metric_text(seconds, R"({"a":1.204})", "f.json").value == 1.204);
+  const MetricMatches steps =
+      read_metric_text(source_spec("pointer", "/v/*", "*"), R"({"v":{"1":"nan","31":10.2,"32":10.1}})", "f.json");
+  CHECK(points_of(steps) == Points{{31, 10.2}, {32, 10.1}});
+  CHECK(steps.not_finite == 1);
+  CHECK(points_of(read_metric_text(source_spec("pointer", "/b/0/*/bw", "*"), R"({"b":[{"1024":{"bw":7},"2048":{"bw":"N/A"}}]})",
+                                   "f.json")) == Points{{1024, 7}});
   Metric wrong = source_spec("pointer", "/a", "/b/c/d");
   CHECK(find_metric_source("pointer")->make(wrong)->error());
 }
