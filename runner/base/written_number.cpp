@@ -130,7 +130,7 @@ void judge(const Digits& number, DecimalMark mark, WrittenNumber& result) {
     return value.has_value();
   };
   const std::string_view last = number.groups.empty() ? std::string_view() : number.groups.back().first;
-  if (mark != DecimalMark::unknown) {
+  if (mark == DecimalMark::point || mark == DecimalMark::comma) {
     if (!set(value_by_mark(number, mark == DecimalMark::comma ? "," : ".")))
       result.why = fmt::format("not a number with a decimal {}", to_string(mark));
     return;
@@ -325,24 +325,42 @@ static bool may_have_point_of_thousands(std::string_view text) {
   return true;
 }
 
+/// `0.31`, `12.5`; not `1.204`, and no list.
+static bool is_decimal_with_point(std::string_view token) {
+  if (token.starts_with('-')) token.remove_prefix(1);
+  return token.find_first_not_of("0123456789.") == std::string_view::npos && token.find('.') != std::string_view::npos &&
+         token.find('.') == token.rfind('.') && is_decimal_digit(token.front()) && is_decimal_digit(token.back()) &&
+         !may_have_point_of_thousands(token);
+}
+
 WrittenNumber NumberReader::read_as_written(std::string_view text) {
-  const DecimalMark known = declared_ != DecimalMark::unknown ? declared_ : of_file_.value_or(DecimalMark::unknown);
-  WrittenNumber number = read_written_number(text, known);
-  if (known != DecimalMark::unknown || of_file_) return number;
+  if (declared_ != DecimalMark::unknown) return read_written_number(text, declared_);
+  WrittenNumber number = read_written_number(text, of_file_.value_or(DecimalMark::unknown));
+  if (of_file_ && *of_file_ != DecimalMark::disputed) return number;
   const std::string_view bare = trim(text);
   const std::string_view plain = bare.substr(0, bare.find_first_not_of("-0123456789.,_'"));
   const bool has_comma = plain.find(',') != std::string_view::npos;
   const bool is_open = number.kind == NumberKind::unclear || (number.kind == NumberKind::none && has_comma) ||
                        (number.kind == NumberKind::number && may_have_point_of_thousands(plain));
   if (!is_open || mark() == DecimalMark::unknown) return number;
-  return read_written_number(text, mark());
+  if (mark() != DecimalMark::disputed) return read_written_number(text, mark());
+  if (number.kind != NumberKind::number) return number;
+  return {
+      NumberKind::unclear,
+      0,
+      "",
+      {},
+      false,
+      fmt::format("it may be {} or {}, and the file's other numbers do not decide: write `decimal: point` or `decimal: comma`",
+                  number.value, read_written_number(text, DecimalMark::comma).value)};
 }
 
 WrittenNumber NumberReader::read(std::string_view text) {
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_plain = read.ec == std::errc() && read.ptr == text.data() + text.size() && std::isfinite(value);
-  if (is_plain && declared_ != DecimalMark::comma && (!may_have_point_of_thousands(text) || mark() != DecimalMark::comma))
+  if (is_plain && declared_ != DecimalMark::comma &&
+      (!may_have_point_of_thousands(text) || mark() < DecimalMark::disputed || mark() == DecimalMark::point))
     return {NumberKind::number, value};
   WrittenNumber number = read_as_written(text);
   if (number.kind == NumberKind::number) convert(number);
@@ -383,32 +401,23 @@ void NumberReader::convert(WrittenNumber& number) {
 }
 
 std::optional<double> NumberReader::read_index(std::string_view text) {
-  const bool may_be_plain =
-      declared_ != DecimalMark::comma && (!may_have_point_of_thousands(text) || mark() != DecimalMark::comma);
+  const bool may_be_plain = declared_ != DecimalMark::comma && (!may_have_point_of_thousands(text) ||
+                                                                mark() < DecimalMark::disputed || mark() == DecimalMark::point);
   if (const auto plain = parse_plain_number(text); plain && may_be_plain) return plain;
   const WrittenNumber number = read_as_written(text);
   return number.kind == NumberKind::number && number.unit.empty() ? std::optional(number.value) : std::nullopt;
 }
 
-void MarkEvidence::add(std::string_view text) {
+void MarkEvidence::add(std::string_view text) { is_column_ ? add_cells(text) : add_text(text); }
+
+void MarkEvidence::add_text(std::string_view text) {
   constexpr std::string_view kNumberBytes = "0123456789.,";
-  const char sought = kind_ == Kind::quoted ? '"' : ',';
-  for (std::size_t at = text.find(sought); at != std::string_view::npos; at = text.find(sought, at)) {
-    if (kind_ == Kind::quoted) {
-      const std::size_t end = std::min(text.find_first_not_of(kNumberBytes, at + 1), text.size());
-      if (text.substr(end, 1) == "\"") add_token(text.substr(at + 1, end - at - 1));
-      at = end;
-      continue;
-    }
+  for (std::size_t at = text.find(','); at != std::string_view::npos; at = text.find(',', at)) {
     std::size_t begin = at;
     while (begin > 0 && kNumberBytes.find(text[begin - 1]) != std::string_view::npos) --begin;
     const std::size_t end = std::min(text.find_first_not_of(kNumberBytes, at), text.size());
     const char before = begin == 0 ? '\n' : text[begin - 1];
-    const char after = end == text.size() ? '\n' : text[end];
-    const auto ends_cell = [&](char c) { return c == delimiter_ || c == '\n' || c == '\r' || c == '"' || c == '-'; };
-    const bool is_apart = kind_ == Kind::cells ? ends_cell(before) && ends_cell(after)
-                                               : before != ':' && before != '[' && before != '(' && !is_letter(before);
-    if (is_apart) add_token(text.substr(begin, end - begin));
+    if (before != ':' && before != '[' && before != '(' && !is_letter(before)) add_token(text.substr(begin, end - begin));
     at = end;
   }
   if (!decimal_point_) find_point(text);
@@ -416,25 +425,42 @@ void MarkEvidence::add(std::string_view text) {
 
 /// Looks for one decimal point; more do not matter.
 void MarkEvidence::find_point(std::string_view text) {
-  const std::string_view bytes = kind_ == Kind::quoted ? "0123456789." : "0123456789.,";
+  constexpr std::string_view kNumberBytes = "0123456789.,";
   std::size_t end = 0;
   for (std::size_t at = text.find('.'); at != std::string_view::npos && !decimal_point_; at = text.find('.', end)) {
     std::size_t begin = at;
-    while (begin > end && bytes.find(text[begin - 1]) != std::string_view::npos) --begin;
-    end = std::min(text.find_first_not_of(bytes, at), text.size());
+    while (begin > end && kNumberBytes.find(text[begin - 1]) != std::string_view::npos) --begin;
+    end = std::min(text.find_first_not_of(kNumberBytes, at), text.size());
     const std::string_view token = text.substr(begin, end - begin);
     const char before = begin == 0 ? '\n' : text[begin - 1];
-    const bool is_apart = kind_ != Kind::cells || ((before == delimiter_ || before == '\n' || before == '-') &&
-                                                   (end == text.size() || text[end] == delimiter_ || text[end] == '\n'));
-    const bool is_decimal = token.find(',') == std::string_view::npos && token.find('.') == token.rfind('.') &&
-                            starts_with_digit(token) && is_decimal_digit(token.back());
-    if (is_apart && is_decimal && !is_letter(before) && before != '_' && !may_have_point_of_thousands(token))
-      decimal_point_ = true;
+    if (!is_letter(before) && before != '_' && is_decimal_with_point(token)) decimal_point_ = true;
+  }
+}
+
+/// The column's cells. Commas stand in quotes, or between other delimiters: without them no cell is in question.
+void MarkEvidence::add_cells(std::string_view rows) {
+  if (rows.find(delimiter_ == ',' ? '"' : ',') == std::string_view::npos) return;
+  bool is_quoted = false;
+  std::size_t column = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= rows.size(); ++i) {
+    const char c = i == rows.size() ? '\n' : rows[i];
+    if (c == '"') is_quoted = !is_quoted;
+    if (i < rows.size() && (is_quoted || (c != delimiter_ && c != '\n'))) continue;
+    std::string_view cell = trim(rows.substr(begin, i - begin));
+    if (cell.size() > 1 && cell.starts_with('"') && cell.ends_with('"')) cell = trim(cell.substr(1, cell.size() - 2));
+    if (column == column_) {
+      cell = cell.substr(0, cell.find_first_of(" %", 1));
+      if (is_decimal_with_point(cell)) decimal_point_ = true;
+      add_token(cell);
+    }
+    column = c == '\n' ? 0 : column + 1;
+    begin = i + 1;
   }
 }
 
 void MarkEvidence::add_token(std::string_view token) {
-  while (!token.empty() && !is_decimal_digit(token.back())) token.remove_suffix(1);
+  while (!is_column_ && !token.empty() && !is_decimal_digit(token.back())) token.remove_suffix(1);
   const Digits number = cut_number(token);
   if (number.length != token.size() || number.groups.empty() || token.find(',') == std::string_view::npos) return;
   const std::size_t count = number.groups.size();
@@ -449,11 +475,13 @@ void MarkEvidence::add_token(std::string_view token) {
 }
 
 DecimalMark MarkEvidence::mark() const {
-  const bool is_cell = kind_ != Kind::text;
-  const bool comma = groups_by_point_ || (is_cell && decimal_comma_);
-  const bool point = groups_by_comma_ || (decimal_point_ && !decimal_comma_);
-  if (comma == point || (comma && decimal_point_) || (is_cell && point && decimal_comma_)) return DecimalMark::unknown;
-  return comma ? DecimalMark::comma : DecimalMark::point;
+  const bool comma = is_column_ ? groups_by_point_ || decimal_comma_ : groups_by_point_ && decimal_comma_;
+  const bool point = groups_by_comma_ || (decimal_point_ && (is_column_ || !decimal_comma_));
+  if (comma != point && !(comma && decimal_point_)) {
+    const bool contradicts = point && (groups_by_point_ || (is_column_ && decimal_comma_));
+    if (!contradicts) return comma ? DecimalMark::comma : DecimalMark::point;
+  }
+  return groups_by_point_ && !decimal_point_ ? DecimalMark::disputed : DecimalMark::unknown;
 }
 
 }  // namespace hpcbench

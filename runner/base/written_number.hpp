@@ -10,8 +10,9 @@ namespace hpcbench {
 // Numbers as programs and people write them: patterns, columns, JSON texts, tables of imports and given values are all read
 // here (docs/sources.md, "What is read as what").
 
-/// The character before the decimals of a file's numbers; the other one, if any, separates thousands.
-enum class DecimalMark { unknown, point, comma };
+/// The character before the decimals of a file's numbers; the other one, if any, separates thousands. `disputed`: the file has
+/// a sign of a decimal comma, but not enough to decide.
+enum class DecimalMark { unknown, disputed, point, comma };
 /// `point`, `comma`; unknown for any other word.
 DecimalMark parse_decimal_mark(std::string_view word);
 /// Empty for unknown.
@@ -94,20 +95,24 @@ class NumberReader {
 /// Finds the decimal mark of a text from numbers that have one reading only. Contradicting numbers leave it unknown.
 class MarkEvidence {
  public:
-  /// `text`: `1,25` may be two values. `cells`: cells between `delimiter`s. `quoted`: cells in quotes.
-  enum class Kind { text, cells, quoted };
-  explicit MarkEvidence(Kind kind, char delimiter = ';') : kind_(kind), delimiter_(delimiter) {}
+  /// In text `1,25` may be two values.
+  MarkEvidence() = default;
+  /// Of one column of a table, counted from 0.
+  MarkEvidence(char delimiter, std::size_t column) : is_column_(true), delimiter_(delimiter), column_(column) {}
 
   /// Whole lines.
   void add(std::string_view text);
   DecimalMark mark() const;
 
  private:
+  void add_text(std::string_view text);
+  void add_cells(std::string_view rows);
   void add_token(std::string_view token);
   void find_point(std::string_view text);
 
-  Kind kind_;
-  char delimiter_;
+  bool is_column_ = false;
+  char delimiter_ = ',';
+  std::size_t column_ = 0;
   bool groups_by_comma_ = false;  // `1,541,366`, `1,104.65`
   bool groups_by_point_ = false;  // `9.318,27`
   bool decimal_comma_ = false;    // `0,31`

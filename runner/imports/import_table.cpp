@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -27,10 +28,10 @@ namespace {
 class TablePlanner {
  public:
   TablePlanner(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan)
-      : study_(study), import_(import), table_(table), inherited_(inherited), plan_(plan), numbers_("", import.decimal) {}
+      : study_(study), import_(import), table_(table), inherited_(inherited), plan_(plan) {}
 
-  /// `find_mark` examines the table's numbers.
-  void begin(NumberReader::FindMark find_mark) { numbers_.begin_file(std::move(find_mark)); }
+  /// `find_mark` examines the numbers of a column.
+  void begin(std::function<DecimalMark(std::size_t column)> find_mark) { find_mark_ = std::move(find_mark); }
 
   void take_row(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
     if (columns_.empty()) {
@@ -87,6 +88,8 @@ class TablePlanner {
   void take_header(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
     std::vector<std::string> strange;  // headings that are no names and that nobody maps
     for (const std::string& cell : cells) {
+      numbers_.emplace_back("", import_.decimal);
+      numbers_.back().begin_file([this, column = columns_.size()] { return find_mark_(column); });
       columns_.push_back(column_of(cell, study_.plan.axes, import_, study_.experiment));
       if (columns_.back().kind == TableColumn::Kind::wrong) strange.push_back(cell);
       header_ += (header_.empty() ? "" : ",") + csv_cell(cell);
@@ -225,7 +228,7 @@ class TablePlanner {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       text += (i == 0 ? "" : ",") + csv_cell(cells[i]);
       if (cells[i].empty()) continue;
-      if (const std::string why = take_cell(columns_[i], cells[i]); !why.empty()) {
+      if (const std::string why = take_cell(columns_[i], cells[i], numbers_[i]); !why.empty()) {
         problem_at(places[i], why);
         return;
       }
@@ -236,7 +239,7 @@ class TablePlanner {
   }
 
   /// Why not, or nothing.
-  std::string take_cell(const TableColumn& column, const std::string& cell) {
+  std::string take_cell(const TableColumn& column, const std::string& cell, NumberReader& numbers) {
     switch (column.kind) {
       case TableColumn::Kind::axis:
         axes_.emplace_back(column.name, cell);
@@ -271,7 +274,7 @@ class TablePlanner {
         request_.facts[column.name] = cell + (column.unit.empty() ? "" : ' ' + column.unit);
         return {};
       case TableColumn::Kind::metric:
-        return take_value(column, cell);
+        return take_value(column, cell, numbers);
       case TableColumn::Kind::ignored:
       case TableColumn::Kind::wrong:
         break;
@@ -290,7 +293,7 @@ class TablePlanner {
     return {};
   }
 
-  std::string take_value(const TableColumn& column, const std::string& cell) {
+  std::string take_value(const TableColumn& column, const std::string& cell, NumberReader& numbers) {
     const auto of_metric = import_.units.find(column.name);
     const std::string& unit = !column.unit.empty()               ? column.unit
                               : of_metric != import_.units.end() ? of_metric->second
@@ -300,14 +303,14 @@ class TablePlanner {
     // One unit for the whole table is that of its times.
     const bool own = !column.unit.empty() || of_metric != import_.units.end() || !column.unit_in_name.empty();
     if (is_absent(cell)) return {};
-    const auto value = read_given_value(column.name, cell, own || is_time ? unit : "", numbers_);
+    const auto value = read_given_value(column.name, cell, own || is_time ? unit : "", numbers);
     if (!value && is_not_finite(cell)) {
       std::string& names = request_.facts[kNanFact];
       names += (names.empty() ? "" : ", ") + column.name;
       ++not_finite_[column.name];
       return {};
     }
-    const std::string why = value ? "" : numbers_.read_as_written(cell).why;
+    const std::string why = value ? "" : numbers.read_as_written(cell).why;
     if (!value && why.empty() && !import_.headings.empty() && !column.is_mapped && column.unit.empty()) {
       texts_.insert(column.name);  // a name or a state in a table that another program wrote
       return {};
@@ -352,7 +355,8 @@ class TablePlanner {
   const std::string& table_;
   bool inherited_;
   ImportPlan& plan_;
-  NumberReader numbers_;
+  std::function<DecimalMark(std::size_t column)> find_mark_;
+  std::vector<NumberReader> numbers_;  // of the columns
   long long left_out_ = 0;
   std::vector<TableColumn> columns_;
   std::vector<std::string> headings_;
@@ -373,9 +377,8 @@ void plan_table(const Study& study, const Import& import, const std::string& tab
   CsvReader csv([&](long long line, std::vector<std::string>& cells) { planner.take_row(line, cells, csv.cell_places()); },
                 [&](long long line, const std::string& text) { planner.problem(line, text); });
   csv.keep_places();
-  planner.begin([&] {
-    using Kind = MarkEvidence::Kind;
-    MarkEvidence evidence(csv.delimiter() == ',' ? Kind::quoted : Kind::cells, csv.delimiter());
+  planner.begin([&](std::size_t column) {
+    MarkEvidence evidence(csv.delimiter(), column);
     read_lines(table, [&](std::string_view piece) {
       evidence.add(piece);
       return true;

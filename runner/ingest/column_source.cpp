@@ -32,12 +32,8 @@ class ColumnReader : public MetricReader {
     conditions_.clear();
     missing_.reset();
     found_column_ = false;
-    taker_.numbers().begin_file([this] {
-      using Kind = MarkEvidence::Kind;
-      const char delimiter = csv_.delimiter();
-      return find_mark_ ? find_mark_(MarkEvidence(delimiter == ',' ? Kind::quoted : Kind::cells, delimiter))
-                        : DecimalMark::unknown;
-    });
+    taker_.numbers().begin_file(
+        [this] { return find_mark_ && value_ ? find_mark_(MarkEvidence(csv_.delimiter(), *value_)) : DecimalMark::unknown; });
   }
   void end_file() override {
     csv_.finish();

@@ -398,8 +398,7 @@ class PatternReader : public MetricReader {
  private:
   void begin_file() override {
     lines_ = 0;
-    scanner_.begin_file(
-        [this] { return find_mark_ ? find_mark_(MarkEvidence(MarkEvidence::Kind::text)) : DecimalMark::unknown; });
+    scanner_.begin_file([this] { return find_mark_ ? find_mark_(MarkEvidence()) : DecimalMark::unknown; });
   }
 
   MetricScanner scanner_;
@@ -414,7 +413,7 @@ std::unique_ptr<MetricReader> make_pattern_reader(const Metric& spec) { return s
 MetricMatches scan_metric(std::string_view text, const Metric& spec) {
   MetricScanner scanner(spec);
   scanner.begin_file([&] {
-    MarkEvidence evidence(MarkEvidence::Kind::text);
+    MarkEvidence evidence;
     evidence.add(text);
     return evidence.mark();
   });

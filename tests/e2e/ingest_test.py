@@ -404,9 +404,16 @@ class Import(OldResults):
         told = self.hpcbench("check", "old.yaml", code=2).stderr
         self.assertIn("runs.csv:2:13: error: `1,240` in column train_s is neither a number nor a time, nor a number with a unit: it may be 1240 or 1.24", told)
         self.write("results/runs.csv", 'strategy,nodes,loss,train_s\nddp,2,"0,5","1,240"\n')
-        for decimal, want in (("", 1.24), (", decimal: comma", 1.24)):
+        for decimal, want in ((", decimal: comma", 1.24), (", decimal: point", 1240)):
             self.study("  - " + table.format(decimal))
+            if decimal.endswith("point"):  # and then `0,5` is none
+                self.assertIn("`0,5` in column val_loss is neither", self.hpcbench("check", "old.yaml", code=2).stderr)
+                self.write("results/runs.csv", 'strategy,nodes,loss,train_s\nddp,2,0.5,"1,240"\n')
             self.assertEqual(self.rows()[("ddp", 2)]["median"], want)
+        # Other cells of the column decide.
+        self.write("results/runs.csv", 'strategy,nodes,loss,train_s\nddp,2,"0,5","1,240"\nddp,1,"0,5","2,5"\n')
+        self.study("  - " + table.format(""))
+        self.assertEqual(self.rows()[("ddp", 2)]["median"], 1.24)
         # A column of a table whose headings are mapped is never dropped for its numbers' spelling.
         self.write("results/runs.csv", 'strategy,nodes,train_s,loss,state\nddp,2,"240,5","1,240",ok\nddp,1,7.25,3,ok\n')
         self.study("  - {table: runs.csv, values: {val_loss: loss}}\n")

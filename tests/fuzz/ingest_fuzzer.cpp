@@ -71,7 +71,7 @@ void read_numbers(std::string_view text) {
   }
   for (const char* unit : {"", "s", "bytes", "%", "tokens/s"}) {
     NumberReader reader(unit);
-    MarkEvidence evidence(MarkEvidence::Kind::text);
+    MarkEvidence evidence;
     evidence.add(text);
     reader.begin_file([&] { return evidence.mark(); });
     reader.read(text);

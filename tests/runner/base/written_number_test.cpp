@@ -24,8 +24,7 @@ NumberKind kind_read(std::string_view text, DecimalMark mark = DecimalMark::unkn
   return read_written_number(text, mark).kind;
 }
 
-DecimalMark mark_of(std::string_view text, MarkEvidence::Kind kind = MarkEvidence::Kind::text) {
-  MarkEvidence evidence(kind);
+DecimalMark mark_of(std::string_view text, MarkEvidence evidence = MarkEvidence()) {
   evidence.add(text);
   return evidence.mark();
 }
@@ -126,22 +125,24 @@ TEST_CASE("the decimal mark decides between two readings") {
 }
 
 TEST_CASE("evidence of the decimal mark: clear numbers, without a contradiction") {
-  using Kind = MarkEvidence::Kind;
   CHECK(mark_of("tflops: 1,293.21 tps: 6,175\n") == DecimalMark::point);
   CHECK(mark_of("tps: 1,541,366\n") == DecimalMark::point);
-  CHECK(mark_of("9.318,27 msec\n") == DecimalMark::comma);
+  CHECK(mark_of("9.318,27 msec 3,88 CPUs\n") == DecimalMark::comma);
+  CHECK(mark_of("9.318,27 msec\n") == DecimalMark::disputed);
   CHECK(mark_of("duration 41.27 tokens 148,905\n") == DecimalMark::point);
   // `0,31` may be two values; `12,466` is the end of a time of day; versions and lists are no numbers.
   CHECK(mark_of("at 0,31 tokens 148,905\n") == DecimalMark::unknown);
   CHECK(mark_of("at 0,31 loss 0.25\n") == DecimalMark::unknown);
   CHECK(mark_of("17:40:12,466 tps 1,234\n") == DecimalMark::unknown);
   CHECK(mark_of("v8.1.2 gpus [100,200,300] n=1,234\n") == DecimalMark::unknown);
-  CHECK(mark_of("9.318,27 and 1,104.65\n") == DecimalMark::unknown);
-  CHECK(mark_of("1;118,42;97,5;\n", Kind::cells) == DecimalMark::comma);
-  CHECK(mark_of("1;118,42;97.5\n", Kind::cells) == DecimalMark::unknown);
-  CHECK(mark_of("1;seeds 1,2;x\n", Kind::cells) == DecimalMark::unknown);
-  CHECK(mark_of("a,\"240,5\",x\n", Kind::quoted) == DecimalMark::comma);
-  CHECK(mark_of("a,1,25,x\n", Kind::quoted) == DecimalMark::unknown);
+  CHECK(mark_of("9.318,27 and 1,104.65\n") == DecimalMark::disputed);
+  // Cells of one column; those of others may be lists.
+  CHECK(mark_of("1;118,42;97,5;\n", MarkEvidence(';', 1)) == DecimalMark::comma);
+  CHECK(mark_of("1;118,42;97.5\n", MarkEvidence(';', 2)) == DecimalMark::point);
+  CHECK(mark_of("1;118,42\n2;97.5\n", MarkEvidence(';', 1)) == DecimalMark::unknown);
+  CHECK(mark_of("0,1;1.204\n0,1;1.198\n", MarkEvidence(';', 1)) == DecimalMark::unknown);
+  CHECK(mark_of("a,\"240,5\",x\n", MarkEvidence(',', 1)) == DecimalMark::comma);
+  CHECK(mark_of("a,1,25,x\n", MarkEvidence(',', 1)) == DecimalMark::unknown);
 }
 
 TEST_CASE("a reader gives values in the metric's unit") {
@@ -200,6 +201,10 @@ TEST_CASE("a reader asks for the file's mark once, and only for a number with tw
   CHECK(reader.read("3,884").value == 3.884);
   CHECK(reader.read_index("1.204") == 1204);
   CHECK(asked == 1);
+  reader.begin_file([] { return DecimalMark::disputed; });
+  CHECK(reader.read("1.204").why.starts_with("it may be 1.204 or 1204"));
+  CHECK(reader.read("1.204").kind == NumberKind::unclear);
+  CHECK(reader.read("12.25").value == 12.25);
   reader.begin_file({});
   CHECK(reader.read("1.204").value == 1.204);
   CHECK(reader.read("3,884").kind == NumberKind::unclear);

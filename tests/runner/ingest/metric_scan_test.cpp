@@ -174,7 +174,8 @@ TEST_CASE("a group called unit") {
 TEST_CASE("the decimal mark of the file, or the declared one") {
   Metric spec = spec_of("n ([0-9.,]+)");
   CHECK(scan_metric("tflops 1,293.21\nn 6,175\n", spec).value == 6175);
-  CHECK(scan_metric("9.318,27 ms\nn 1.204\n", spec).value == 1204);
+  CHECK(scan_metric("9.318,27 ms 0,31\nn 1.204\n", spec).value == 1204);
+  CHECK_FALSE(scan_metric("9.318,27 ms\nn 1.204\n", spec).value);  // a pair, or the sign of a decimal comma
   const MetricMatches unclear = scan_metric("n 6,175\n", spec);
   CHECK_FALSE(unclear.value);
   CHECK(unclear.why_not_number.starts_with("it may be 6175 or 6.175"));

@@ -78,6 +78,7 @@ TEST_CASE("column: delimiters, comments, decimal commas, JSON in cells") {
   CHECK(read("\n\n# c\n#a,b\n1,2\n").place == "f.csv:5");
   // Numbers in quotes, as locales print them.
   CHECK(points_of(read("a,b\n\"240,5\",1\n\"1.204\",2\n")) == Points{{1, 240.5}, {2, 1204}});
+  CHECK(points_of(read("s,a\n\"0,1\",1.204\n\"0,1\",1.198\n")) == Points{{1, 1.204}, {2, 1.198}});
   CHECK(points_of(read("a,b\n\"1,240.5\",1\n\"1,204\",2\n")) == Points{{1, 1240.5}, {2, 1204}});
   CHECK(tell_not_numbers(read("a,b\n\"1,204\",2\n")) ==
         "1 match is no number, the first `1,204` at f.csv:2: it may be 1204 or 1.204, and the file's other numbers do not "
