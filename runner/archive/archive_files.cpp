@@ -38,8 +38,8 @@ bool is_model(const std::filesystem::path& relative) {
 
 /// What a preparation made, prepare/NAME-HASH/aN/..., beside what is known of its making: programs of this machine, mostly.
 bool is_made(const std::filesystem::path& relative) {
-  constexpr std::array kRecords = {"run.json",   "claim",      "started.json", "finished.json", "settled.json",
-                                   "stdout.log", "stderr.log", "launch.log",   "alive"};
+  constexpr std::array kRecords = {"run.json",     "job.sh",     "claim",      "started.json", "finished.json",
+                                   "settled.json", "stdout.log", "stderr.log", "launch.log",   "alive"};
   constexpr auto kDepth = 4;
   if (relative.empty() || *relative.begin() != "prepare") return false;
   const std::string name = relative.filename().string();

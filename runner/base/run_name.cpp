@@ -10,6 +10,8 @@ namespace hpcbench {
 
 namespace {
 
+constexpr std::string_view kPrepare = "prepare/";
+
 std::optional<int> positive_after(std::string_view text, char letter) {
   if (text.size() < 2 || text.front() != letter) return std::nullopt;
   int number = 0;
@@ -26,6 +28,8 @@ char run_letter(RunKind kind) {
       return 'w';
     case RunKind::imported:
       return 'i';
+    case RunKind::preparation:
+      return 'p';
     case RunKind::repeat:
       break;
   }
@@ -33,7 +37,7 @@ char run_letter(RunKind kind) {
 }
 
 std::optional<RunKind> parse_run_letter(char letter) {
-  for (const RunKind kind : {RunKind::imported, RunKind::repeat, RunKind::warmup}) {
+  for (const RunKind kind : {RunKind::imported, RunKind::repeat, RunKind::warmup, RunKind::preparation}) {
     if (run_letter(kind) == letter) return kind;
   }
   return std::nullopt;
@@ -49,6 +53,7 @@ std::optional<RunName> parse_run_name(std::string_view text) {
 }
 
 std::string to_string(const AttemptKey& key) {
+  if (key.run.kind == RunKind::preparation) return fmt::format("{}{}/a{}", kPrepare, key.config_id, key.attempt);
   return fmt::format("{}/{}/a{}", key.config_id, to_string(key.run), key.attempt);
 }
 
@@ -56,8 +61,10 @@ std::optional<AttemptKey> parse_attempt_key(std::string_view text) {
   const std::size_t first = text.find('/');
   const std::size_t last = text.rfind('/');  // another one between them is no part of a run's name
   if (first == last) return std::nullopt;
-  const std::string_view id = text.substr(0, first);
-  const std::optional<RunName> run = parse_run_name(text.substr(first + 1, last - first - 1));
+  const std::string_view between = text.substr(first + 1, last - first - 1);
+  const bool is_preparation = text.starts_with(kPrepare);
+  const std::string_view id = is_preparation ? between : text.substr(0, first);
+  const std::optional<RunName> run = is_preparation ? RunName{RunKind::preparation, 1} : parse_run_name(between);
   const std::optional<int> attempt = positive_after(text.substr(last + 1), 'a');
   if (!run || !attempt || !is_plain_name(id)) return std::nullopt;
   return AttemptKey{std::string(id), *run, *attempt};

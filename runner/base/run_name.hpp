@@ -8,10 +8,11 @@
 namespace hpcbench {
 
 /// `plan` asks for repeats and `run` makes them; warm-ups come before them and never enter a statistic; imported runs were
-/// not started by hpcbench: they enter every statistic, and are no repeats.
-enum class RunKind { imported, repeat, warmup };
+/// not started by hpcbench: they enter every statistic, and are no repeats. A preparation makes what other runs use; it counts in
+/// no table.
+enum class RunKind { imported, repeat, warmup, preparation };
 
-/// Which run of a configuration: repeats `r01`, `r02` ..., imported runs `i01` ..., warm-ups `w01` ...
+/// Which run of a configuration: repeats `r01`, `r02` ..., imported runs `i01` ..., warm-ups `w01` ..., preparations `p01`.
 struct RunName {
   RunKind kind = RunKind::repeat;
   int number = 1;  // from 1
@@ -23,7 +24,7 @@ struct RunName {
   friend auto operator<=>(const RunName&, const RunName&) = default;
 };
 
-/// `r`, `i` or `w`: how the names of a kind begin.
+/// `r`, `i`, `w` or `p`: how the names of a kind begin.
 char run_letter(RunKind kind);
 std::optional<RunKind> parse_run_letter(char letter);
 
@@ -31,7 +32,8 @@ std::optional<RunKind> parse_run_letter(char letter);
 std::string to_string(RunName name);
 std::optional<RunName> parse_run_name(std::string_view text);
 
-/// One attempt of one run, and its folder below results/EXPERIMENT: `CONFIG_ID/r01/a1`.
+/// One attempt of one run, and its folder below results/EXPERIMENT: `CONFIG_ID/r01/a1`; of a preparation `prepare/NAME-ID/a1`,
+/// where NAME-ID takes the place of the id.
 struct AttemptKey {
   std::string config_id;
   RunName run;
@@ -40,7 +42,7 @@ struct AttemptKey {
   friend auto operator<=>(const AttemptKey&, const AttemptKey&) = default;
 };
 
-/// `CONFIG_ID/r01/a1`, also its folder relative to the experiment's results.
+/// Its folder relative to the experiment's results.
 std::string to_string(const AttemptKey& key);
 std::optional<AttemptKey> parse_attempt_key(std::string_view text);
 

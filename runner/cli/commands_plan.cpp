@@ -20,6 +20,7 @@
 #include "cli/formats/check_messages.hpp"
 #include "cli/study_options.hpp"
 #include "imports/import_runs.hpp"
+#include "plan/prepared.hpp"
 #include "render/blocks.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/layout.hpp"
@@ -211,19 +212,22 @@ void render_batch(const Study& study, const RenderContext& context, const std::s
 }
 
 /// The jobs that make preparations which are not there yet, as `run` would submit them. Their batches are numbered from
-/// `number`, which goes on.
+/// `number` on.
 void render_preparations(const Study& study, const RenderContext& submitted, const std::string& folder, std::size_t& number) {
   const Plan& plan = study.selected();
+  const Experiment preparations = preparation_experiment(study.experiment, study.experiment.executor);
   for (const std::size_t i : instances_needed(plan)) {
-    const PreparedInstance& instance = plan.prepared[i];
-    if (!has_own_job(study.experiment, plan, i) || submitted.prepared.contains(instance.folder())) continue;
+    if (!has_own_job(study.experiment, plan, i) || submitted.prepared.contains(plan.prepared[i].folder())) continue;
     const std::string id = fmt::format("{:016x}", number++);
-    const std::string attempt = fmt::format("prepare/{}/a1", instance.folder());
-    make_folders(folder + "/" + attempt);
-    const std::vector<CodeFile> inputs = input_files(study.experiment.preparations[instance.definition], submitted.call_folder);
-    write_file(folder + "/" + attempt + "/run.json", preparation_json(study.experiment, plan, i, 1, inputs, id, submitted),
-               Durability::none);
-    write_batch(folder, id, preparation_script(study.experiment, plan, i, id, submitted), attempt + "\n");
+    const Plan of_instance = preparation_plan(preparations, plan, i);
+    const RenderedAttempt attempt =
+        render_attempt(preparations, of_instance, 0, {RunKind::preparation, 1}, 1, id, submitted);
+    const std::string path = folder + "/" + to_string(attempt.key);
+    make_folders(path);
+    write_file(path + "/run.json", attempt.run_json, Durability::none);
+    write_file(path + "/job.sh", attempt.job_sh, Durability::none);
+    const auto script = render_batch_script(preparations, of_instance.configurations.front(), id, 1, submitted);
+    if (script) write_batch(folder, id, *script, to_string(attempt.key) + "\n");
   }
 }
 

@@ -312,27 +312,25 @@ void add_cancel(commandline::Command& command) {
 
 void add_launch(commandline::Command& command) {
   const auto ranks = std::make_shared<int>(0);
+  const auto job = std::make_shared<std::string>();
   const auto batch = std::make_shared<std::string>();
   const auto block = std::make_shared<std::string>();
   const auto arguments = std::make_shared<std::vector<std::string>>();
   command.add_option("-n", *ranks, "start this many ranks of COMMAND here").value_name("N").at_least(1);
-  command.add_option("--batch", *batch, "the attempt of this element of a job array, of the batch in this folder")
+  command.add_option("--job", *job, "the attempts of this element of a job array, of the batch in this folder")
       .value_name("FOLDER");
-  command
-      .add_option("--block", *block,
-                  "the block of this element of a job array, of the batch in this folder: its attempts, one "
-                  "after the other")
-      .value_name("FOLDER");
+  command.add_option("--batch", *batch, "as --job, in scripts of earlier versions").value_name("FOLDER");
+  command.add_option("--block", *block, "as --job, in scripts of earlier versions").value_name("FOLDER");
   command.add_option("ARGUMENTS", *arguments, "the attempt's folder; with -n: the command after `--`");
   command.action([=] {
     const char* const given = std::getenv("HPCBENCH_HASH");
     const std::string hash = given == nullptr ? "" : given;
     ::unsetenv("HPCBENCH_HASH");  // for us alone
     if (*ranks > 0) return launch_ranks(*ranks, *arguments);
-    if (!batch->empty() && arguments->empty()) return launch_batch(*batch, hash);
-    if (!block->empty() && batch->empty() && arguments->empty()) return launch_block(*block, hash);
-    if (arguments->size() != 1 || !batch->empty() || !block->empty())
-      throw InputError("error: launch takes one attempt folder, `--batch FOLDER`, `--block FOLDER`, or `-n N -- COMMAND`");
+    const std::string& folder = !job->empty() ? *job : !batch->empty() ? *batch : *block;
+    if (!folder.empty() && arguments->empty()) return launch_job(folder, hash);
+    if (arguments->size() != 1 || !folder.empty())
+      throw InputError("error: launch takes one attempt folder, `--job FOLDER`, or `-n N -- COMMAND`");
     const char* token = std::getenv("HPCBENCH_TOKEN");
     return launch_attempt(arguments->front(), token == nullptr ? "" : token, hash);
   });

@@ -63,7 +63,7 @@ void note_stopped(const std::string& folder, const std::string& by, std::optiona
 
 }  // namespace
 
-JobScript::JobScript(std::string attempt_folder, std::string run_dir, RunDescription run, SlurmJobFacts job,
+JobScript::JobScript(std::string attempt_folder, std::string run_dir, RunInfo run, SlurmJobFacts job,
                      Supervisor& supervisor, double grace_s, const BlockPlace* block)
     : folder_(std::move(attempt_folder)),
       run_dir_(std::move(run_dir)),
@@ -73,14 +73,15 @@ JobScript::JobScript(std::string attempt_folder, std::string run_dir, RunDescrip
       grace_s_(grace_s),
       in_block_(block != nullptr),
       bindings_(in_block_ ? block->bindings : ""),
-      begin_s_(monotonic_s()) {}
+      begin_s_(monotonic_s()),
+      warn_s_(run_.segment ? run_.segment->warn_s : std::nullopt) {}
 
 std::string JobScript::try_folder() const { return fmt::format("{}/try{}", folder_, try_); }
 
 bool JobScript::cancel_requested() const { return is_cancel_requested(folder_); }
 
 bool JobScript::near_limit() const {
-  return !in_block_ && run_.time_s && monotonic_s() - begin_s_ >= *run_.time_s - kLimitSlackS;
+  return !in_block_ && run_.time_limit_s && monotonic_s() - begin_s_ >= *run_.time_limit_s - kLimitSlackS;
 }
 
 ProcessSpec JobScript::spec() const {
@@ -90,7 +91,7 @@ ProcessSpec JobScript::spec() const {
   changes["MASTER_PORT"] = std::to_string(port_->number());
   if (in_block_) changes["HPCBENCH_NODELIST"] = job_.nodes;
   if (!bindings_.empty()) changes[kBindingsVariable] = bindings_;
-  if (run_.saved_exit_code) changes[kTrackerVariable] = process_tracker();
+  if (run_.saved_exit_code()) changes[kTrackerVariable] = process_tracker();
   changes["HPCBENCH_TOKEN"] = std::nullopt;
   // Or srun would start its tasks without our environment where sbatch was told not to take its own.
   changes["SLURM_EXPORT_ENV"] = std::nullopt;
@@ -114,11 +115,11 @@ SupervisionRules JobScript::rules() {
   SupervisionRules rules;
   rules.grace_s = grace_s_;
   rules.end = [this](int signal) { end_ranks(signal); };
-  rules.warn_s = run_.warn_s;
+  rules.warn_s = warn_s_;
   rules.warn = [this] { warn_ranks(); };
   rules.time_limit_s = limit_s_;
   if (!in_block_) return rules;
-  rules.time_limit_s = run_.time_s;
+  rules.time_limit_s = run_.time_limit_s;
   rules.was_asked = [this] { return cancel_requested(); };
   return rules;
 }
@@ -151,11 +152,11 @@ void JobScript::warn_ranks() {
 
 /// A run that may be continued ends in good time, by our own clock: Slurm's warning comes up to a minute early.
 void JobScript::find_limit() {
-  if (in_block_ || !run_.saved_exit_code || !run_.time_s) return;
+  if (in_block_ || !run_.saved_exit_code() || !run_.time_limit_s) return;
   const std::optional<double> left_s = time_left_s(job_);
   if (!left_s) return;
   limit_s_ = std::max(0.0, *left_s);
-  if (run_.warn_s) run_.warn_s = std::min(*run_.warn_s, *limit_s_ / 2);
+  if (warn_s_) warn_s_ = std::min(*warn_s_, *limit_s_ / 2);
 }
 
 /// Never srun itself: asked to end, it kills ranks before they can report.
@@ -186,7 +187,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
   write_file(folder_ + "/started.json", started_json(started), Durability::none);
   ScriptEnd end;
   end.facts.host = job_.node;
-  end.facts.time_limit_s = run_.time_s;
+  end.facts.time_limit_s = run_.time_limit_s;
   supervisor_.await_wish(0);
   bool begun = false;
   while (!asked_to_end() && try_ < kTries) {
@@ -198,15 +199,15 @@ ScriptEnd JobScript::run(StartedFacts started) {
   Supervision& supervision = end.facts.supervision;
   supervision.wall_s = monotonic_s() - begin_s_;
   if (begun) {
-    end.broken = note_reports({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_, asked_to_end(), end.facts);
+    end.broken = note_reports({try_folder(), folder_, run_.processes, run_.success_exit_code}, script_, asked_to_end(), end.facts);
   } else if (try_ > 0) {
-    supervision.setup = script_end(script_, run_.good_exit_code);
+    supervision.setup = script_end(script_, run_.success_exit_code);
     if (const std::optional<std::string> line = refused_option(folder_)) {
       end.facts.error = "no process was started, mend `srun`: " + *line;
     } else if (was_starter(script_.program, folder_)) {
       end.facts.never_began = end.broken = !asked_to_end() || waited_in_vain();
     } else {
-      note_early_end({try_folder(), folder_, run_.processes, run_.good_exit_code}, script_);
+      note_early_end({try_folder(), folder_, run_.processes, run_.success_exit_code}, script_);
     }
     end.facts.tail = output_tail(folder_, 0);
   } else {
@@ -218,7 +219,7 @@ ScriptEnd JobScript::run(StartedFacts started) {
   supervision.suspended_s = wishes.suspended_s;
   supervision.timed_out = (wishes.timed_out && !end.facts.never_began) || (wishes.cancelled_by && near_limit());
   if (supervision.timed_out && !begun && !was_starter(script_.program, folder_)) end.facts.error = kSetupTooLong;
-  const bool failed = exit_status(supervision, run_.good_exit_code) != 0;
+  const bool failed = exit_status(supervision, run_.success_exit_code) != 0;
   if (!supervision.timed_out && cancel_requested() && (wishes.cancelled_by || failed)) {
     supervision.cancelled_by = SIGTERM;
   } else if (!supervision.timed_out && (wishes.cancelled_by || gives_way)) {
@@ -244,9 +245,9 @@ void JobScript::note_neighbours(FinishedFacts& facts) const {
 
 /// Whether the run gave way to another job. One that has saved what it had goes on from there in any case.
 bool JobScript::await_word(const FinishedFacts& facts) {
-  const int status = exit_status(facts.supervision, run_.good_exit_code);
+  const int status = exit_status(facts.supervision, run_.success_exit_code);
   if (asked_to_end() || status == 0 || facts.oom_kill.value_or(false)) return false;
-  return await_word_of_slurm(supervisor_, job_, status) && status != run_.saved_exit_code && !cancel_requested();
+  return await_word_of_slurm(supervisor_, job_, status) && status != run_.saved_exit_code() && !cancel_requested();
 }
 
 void JobScript::remove_tries() const {

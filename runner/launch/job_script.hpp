@@ -4,11 +4,11 @@
 #include <string>
 
 #include "launch/free_port.hpp"
-#include "launch/launch_block.hpp"
+#include "launch/launch_job.hpp"
 #include "launch/slurm_job.hpp"
 #include "launch/supervisor.hpp"
 #include "runfiles/job_files.hpp"
-#include "runfiles/run_description.hpp"
+#include "runfiles/run_info.hpp"
 
 namespace hpcbench {
 
@@ -27,7 +27,7 @@ class JobScript {
  public:
   /// In a block (else null) other runs follow in the same job. Then the run's time limit is not the job's, and is kept here;
   /// and the run may be asked to end alone, by `cancel_requested` in its folder and SIGUSR2.
-  JobScript(std::string attempt_folder, std::string run_dir, RunDescription run, SlurmJobFacts job, Supervisor& supervisor,
+  JobScript(std::string attempt_folder, std::string run_dir, RunInfo run, SlurmJobFacts job, Supervisor& supervisor,
             double grace_s, const BlockPlace* block);
 
   /// Writes started.json, then runs the script.
@@ -54,7 +54,7 @@ class JobScript {
   }
 
   std::string folder_, run_dir_;
-  RunDescription run_;
+  RunInfo run_;
   SlurmJobFacts job_;
   Supervisor& supervisor_;
   double grace_s_;
@@ -66,6 +66,7 @@ class JobScript {
   bool killed_ = false;  // the step was
   Supervision script_;   // of the last try
   double begin_s_ = 0;
+  std::optional<double> warn_s_;   // before the time limit; absent: the program is not warned
   std::optional<double> limit_s_;  // of a run that may be continued, from where its first process begins
 };
 

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -108,44 +107,29 @@ std::string job_folder() {
   return run.empty() ? "" : std::filesystem::path(run).parent_path().string();
 }
 
-/// What of run.json a rank needs to know; without one, what is usual.
-struct RankRules {
-  int good_exit_code = 0;
-  bool usage_known = true;  // podman's programs are no children of ours
-  bool by_apptainer = false;
-  std::vector<std::string> own_variables = {};  // of the experiment
-  bool merged_output = false;
-  bool uses_gpus = true;
-  std::optional<int> saved_exit_code = {};  // of a program that is to be continued
-};
-
-RankRules read_rank_rules() {
+/// Without a run.json, the defaults.
+RunInfo read_run() {
   const std::string run = variable("HPCBENCH_RUN");
-  const std::string text = run.empty() ? "" : read_file_if_there(run).value_or("");
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  RankRules rules;
-  if (!json.is_object()) return rules;
-  const nlohmann::json runtime = json.value("container_runtime", nlohmann::json());
-  rules.usage_known = runtime != "podman";
-  rules.by_apptainer = runtime.is_null() && json.value("container", nlohmann::json()).is_string();
-  const nlohmann::json environment = json.value("environment", nlohmann::json());
-  for (const auto& [name, value] : environment.items()) rules.own_variables.push_back(name);
-  rules.uses_gpus = json.value("gpus_per_node", nlohmann::json()) != 0;
-  rules.merged_output = json.value("output", nlohmann::json()) == "merged";
-  if (json.contains("segment")) rules.saved_exit_code = kExitSaved;
-  const nlohmann::json success = json.value("success", nlohmann::json());
-  const nlohmann::json code = success.is_object() ? success.value("exit_code", nlohmann::json()) : nlohmann::json();
-  if (code.is_number_integer()) rules.good_exit_code = code.get<int>();
-  return rules;
+  return parse_run_json(run.empty() ? "" : read_file_if_there(run).value_or(""));
 }
 
-ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentChanges& changes, const RankRules& rules) {
+/// Programs under podman are no children of ours.
+bool usage_is_known(const RunInfo& run) { return run.container_runtime != "podman"; }
+
+/// Of the experiment.
+std::vector<std::string> own_variables(const RunInfo& run) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : run.environment) names.push_back(name);
+  return names;
+}
+
+ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentChanges& changes, const RunInfo& run) {
   ProcessSpec spec;
   spec.rank = rank;
   spec.argv = request.command;
   spec.environment = changed_environment(own_environment(), changes);
-  if (rules.by_apptainer)
-    spec.environment = changed_environment(spec.environment, apptainer_variables(spec.environment, rules.own_variables));
+  if (run.container_runtime == "apptainer")
+    spec.environment = changed_environment(spec.environment, apptainer_variables(spec.environment, own_variables(run)));
   spec.isolated = true;
   if (const std::string folder = job_folder(); !folder.empty()) {
     spec.stdout_path = folder + "/" + rank_file("stdout", rank, ".log");
@@ -156,7 +140,7 @@ ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentCha
 }
 
 /// All ranks here, one after the other as nodes count them. `port`: where they meet, if nobody has said.
-std::vector<ProcessSpec> specs_here(const RankRequest& request, const RankRules& rules, std::optional<FreePort>& port) {
+std::vector<ProcessSpec> specs_here(const RankRequest& request, const RunInfo& run, std::optional<FreePort>& port) {
   const int ranks = *request.here;
   const int per_node = std::clamp(request.per_node.value_or(ranks), 1, ranks);
   if (variable("MASTER_PORT").empty()) port = find_free_port();
@@ -167,24 +151,24 @@ std::vector<ProcessSpec> specs_here(const RankRequest& request, const RankRules&
     for (const char* const key : {"MASTER_ADDR", "MASTER_PORT"}) {
       if (!variable(key).empty()) changes.erase(key);
     }
-    specs.push_back(rank_spec(request, rank, changes, rules));
+    specs.push_back(rank_spec(request, rank, changes, run));
   }
   return specs;
 }
 
-std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& place, const RankRules& rules,
+std::vector<ProcessSpec> specs_of(const RankRequest& request, const RankPlace& place, const RunInfo& run,
                                   std::optional<FreePort>& port) {
-  if (request.here) return specs_here(request, rules, port);
+  if (request.here) return specs_here(request, run, port);
   EnvironmentChanges changes = variables_of(place, 0);
   add_meeting_place(changes);
-  return {rank_spec(request, place.rank, changes, rules)};
+  return {rank_spec(request, place.rank, changes, run)};
 }
 
-MonitorRequest monitor_request(const RankRequest& request, const RankPlace& place, const RankRules& rules) {
+MonitorRequest monitor_request(const RankRequest& request, const RankPlace& place, const RunInfo& run) {
   MonitorRequest monitor{.interval_s = request.monitor_s, .folder = job_folder(), .rank = place.rank};
   monitor.environment = own_environment();
-  monitor.ranks_are_children = rules.usage_known;
-  if (rules.uses_gpus && place.local_rank == 0) monitor.node_rank = place.node_rank;
+  monitor.ranks_are_children = usage_is_known(run);
+  if (run.gpus > 0 && place.local_rank == 0) monitor.node_rank = place.node_rank;
   // A rank that srun started may have a part of the node's GPUs. Beside other runs, only the run's own are sampled.
   monitor.visible_gpus_only = request.here || !variable(kBindingsVariable).empty();
   return monitor;
@@ -229,15 +213,15 @@ class NotedBinding {
   std::vector<int> ranks_;
 };
 
-void report(const Supervision& supervision, const std::optional<StartError>& error, bool oom_kill, const RankRules& rules) {
+void report(const Supervision& supervision, const std::optional<StartError>& error, bool oom_kill, const RunInfo& run) {
   const std::string folder = variable("HPCBENCH_TRY");
   if (folder.empty()) return;
   for (const ProcessEnd& end : supervision.processes) {
     RankReport report{end, oom_kill, std::nullopt, std::nullopt};
-    report.end.usage_known = rules.usage_known;
+    report.end.usage_known = usage_is_known(run);
     if (error && error->rank == end.rank) report.error = error->text;
     // Now: what srun will say in this file is not the program's.
-    if (end.exit_code != rules.good_exit_code && !job_folder().empty()) report.tail = output_tail(job_folder(), end.rank);
+    if (end.exit_code != run.success_exit_code && !job_folder().empty()) report.tail = output_tail(job_folder(), end.rank);
     write_rank_report(folder, report, supervision.first_failed_rank == end.rank);
   }
 }
@@ -279,28 +263,28 @@ int run_rank(const RankRequest& request) {
     return kSignalExitBase + SIGTERM;
   }
   const RankPlace place = request.here ? RankPlace() : place_of_this_rank();
-  const RankRules of_run = read_rank_rules();
+  const RunInfo run = read_run();
   const SupervisionRules rules{.time_limit_s = std::nullopt,
                                .grace_s = ending_grace(in_step),
-                               .good_exit_code = of_run.good_exit_code,
-                               .saved_exit_code = of_run.saved_exit_code,
+                               .good_exit_code = run.success_exit_code,
+                               .saved_exit_code = run.saved_exit_code(),
                                .end = {},
                                .tells_all = variable(kTrackerVariable) == kTellsAll ? "slurmstepd" : "",
                                .was_asked = {}};
-  const Monitor monitor(monitor_request(request, place, of_run));
+  const Monitor monitor(monitor_request(request, place, run));
   const std::optional<long long> oom_kills = read_oom_kill_count();
   std::optional<StartError> error;
   std::optional<FreePort> port;
-  std::vector<ProcessSpec> specs = specs_of(request, place, of_run, port);
-  const std::unique_ptr<MergedOutput> merged = of_run.merged_output ? merge_outputs(specs) : nullptr;
+  std::vector<ProcessSpec> specs = specs_of(request, place, run, port);
+  const std::unique_ptr<MergedOutput> merged = run.merged_output ? merge_outputs(specs) : nullptr;
   if (merged) merged->start();
-  const NotedBinding binding(specs, of_run.uses_gpus);
+  const NotedBinding binding(specs, run.gpus > 0);
   const Supervision supervision = supervisor.run(specs, rules, error);
   binding.end();
   if (merged) merged->finish();
   const std::optional<long long> oom_kills_after = read_oom_kill_count();
   if (error) std::fputs(fmt::format("hpcbench: rank {}: {}\n", error->rank, error->text).c_str(), stderr);
-  report(supervision, error, oom_kills && oom_kills_after && *oom_kills_after > *oom_kills, of_run);
+  report(supervision, error, oom_kills && oom_kills_after && *oom_kills_after > *oom_kills, run);
   return status_for_starter(supervision, error, rules);
 }
 

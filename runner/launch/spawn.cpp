@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,7 +14,6 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
-#include "runfiles/run_description.hpp"
 
 namespace hpcbench {
 
@@ -70,14 +67,6 @@ void reset_signals(bool dispositions) {
   ::_exit(kSpawnFailed);
 }
 
-/// Limits are set one by one: a kernel that refuses one of them leaves ours, as a shell would.
-void set_limits(const ProcessSpec& spec) {
-  if (spec.file_mask) ::umask(*spec.file_mask);
-  for (std::size_t resource = 0; resource < spec.limits.size(); ++resource) {
-    ::setrlimit(static_cast<__rlimit_resource_t>(resource), &spec.limits[resource]);
-  }
-}
-
 [[noreturn]] void become_program(const PreparedProcess& process, pid_t group, pid_t launcher, int null_fd, int report_fd) {
   const ProcessSpec& spec = process.spec;
   ::setpgid(0, group);
@@ -93,11 +82,9 @@ void set_limits(const ProcessSpec& spec) {
   constexpr unsigned kSetCloseOnExec = 4;  // CLOSE_RANGE_CLOEXEC
   if (spec.isolated) ::syscall(SYS_close_range, 3U, UINT_MAX, kSetCloseOnExec);
 #endif
-  if (spec.hand_over_fd >= 0) ::dup2(spec.hand_over_fd, kHandOverFd);
   if (!spec.workdir.empty() && ::chdir(spec.workdir.c_str()) != 0) {
     report_and_exit(report_fd, {spec.rank, StartStage::enter, errno});
   }
-  set_limits(spec);
   ::execvpe(process.argv[0], process.argv.data(), process.environment.data());
   report_and_exit(report_fd, {spec.rank, StartStage::execute, errno});
 }

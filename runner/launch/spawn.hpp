@@ -1,6 +1,5 @@
 #pragma once
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -20,9 +19,6 @@ struct ProcessSpec {
   bool append = false;                   // they go on where another process ended
   /// Default signal dispositions and no descriptors but 0, 1, 2, whatever ours are.
   bool isolated = false;
-  int hand_over_fd = -1;            // it becomes kHandOverFd; -1: none
-  std::optional<mode_t> file_mask;  // umask(2); absent: ours
-  std::vector<rlimit> limits;       // setrlimit(2), by the resource's number; empty: ours
 };
 
 struct StartedProcess {

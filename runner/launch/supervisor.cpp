@@ -79,25 +79,6 @@ Supervisor::Supervisor(Place place) : place_(place) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-std::optional<Supervision> Supervisor::prepare(const ProcessSpec& setup, const SupervisionRules& rules,
-                                               std::optional<StartError>& error) {
-  rules_ = rules;
-  rules_.good_exit_code = 0;  // the other one is the program's
-  preparing_ = true;
-  start({setup}, error);
-  wait_for_ranks();
-  preparing_ = false;
-  if (!result_.first_failed_rank && !result_.timed_out && !result_.cancelled_by) {
-    ranks_.clear();
-    return std::nullopt;
-  }
-  result_.first_failed_rank.reset();  // it was no rank
-  result_.wall_s = monotonic_s() - *begin_s_;
-  end_leftovers();
-  if (!ranks_.empty()) result_.setup = ranks_.front().end;
-  return result_;
-}
-
 Supervision Supervisor::run(const std::vector<ProcessSpec>& specs, const SupervisionRules& rules,
                             std::optional<StartError>& error) {
   rules_ = rules;
@@ -169,7 +150,7 @@ bool Supervisor::has_time_left() {
 
 /// When the processes are told that their time is nearly over; never where they were, or nobody wants that.
 double Supervisor::warning_at_s() const {
-  if (ending_ || preparing_ || result_.warned || rules_.warn_s.value_or(0) <= 0) return kForeverS;
+  if (ending_ || result_.warned || rules_.warn_s.value_or(0) <= 0) return kForeverS;
   return deadline_s() - *rules_.warn_s;
 }
 
@@ -244,8 +225,7 @@ void Supervisor::take_signal(int signal, pid_t child) {
   if (signal != SIGCHLD && all_were_told() && (signal == SIGUSR1 || ending_)) return;
   if (signal == SIGUSR1) return pass_on(signal);
   if (signal != SIGCHLD && ending_ && place_ == Place::step) return end_ranks(signal);
-  // A wish to end that meets the end of the set-up still holds: the ranks are to come.
-  if (signal != SIGCHLD && (running_ > 0 || preparing_) && !ending_ && !result_.first_failed_rank) {
+  if (signal != SIGCHLD && running_ > 0 && !ending_ && !result_.first_failed_rank) {
     result_.cancelled_by = signal;
     begin_ending(place_ == Place::background ? SIGTERM : signal);
   }

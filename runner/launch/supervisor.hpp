@@ -57,11 +57,6 @@ class Supervisor {
   /// leave the others. Yes counts as SIGTERM.
   void expect_request(std::function<bool()> is_asked_to_end) { is_asked_to_end_ = std::move(is_asked_to_end); }
 
-  /// Runs the set-up before the ranks, which `run` starts next: the time limit counts from here, and what the set-up left
-  /// running goes on until the ranks have ended. Present: the job ends with it (it failed, could not be started, took too
-  /// long, or we were asked to end), nothing of it is left, and `run` must not be called.
-  std::optional<Supervision> prepare(const ProcessSpec& setup, const SupervisionRules& rules, std::optional<StartError>& error);
-
   /// Returns when no descendant of this process is left. `error` says why a process could not be started; the others are ended.
   Supervision run(const std::vector<ProcessSpec>& specs, const SupervisionRules& rules, std::optional<StartError>& error);
 
@@ -107,7 +102,6 @@ class Supervisor {
   std::function<bool()> is_asked_to_end_;
   double limit_at_s_ = std::numeric_limits<double>::infinity();  // once a scheduler has said that it is near
   std::optional<double> begin_s_;                                // absent: nothing was started
-  bool preparing_ = false;
   sigset_t wanted_;
   std::vector<Tracked> ranks_;
   pid_t group_ = 0;

@@ -10,7 +10,8 @@ namespace {
 void append_run(std::vector<PlannedRun>& runs, const Plan& plan, std::size_t configuration, int repeat) {
   for (int warmup = 1; repeat == 1 && warmup <= plan.warmups; ++warmup)
     runs.push_back({configuration, {RunKind::warmup, warmup}, repeat});
-  runs.push_back({configuration, {RunKind::repeat, repeat}, repeat});
+  const RunKind kind = plan.configurations[configuration].makes ? RunKind::preparation : RunKind::repeat;
+  runs.push_back({configuration, {kind, repeat}, repeat});
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct Configuration {
   std::optional<int> ranks_per_node = {};  // of the axis of this name
   std::shared_ptr<const Work> work;        // overrides applied; shared between points of equal work
   std::vector<std::size_t> prepared = {};  // indices into Plan::prepared: of those whose folders its runs are given
+  std::optional<std::size_t> makes = {};   // the instance of Plan::prepared that its run makes; absent: it is measured
 
   int gpus() const { return nodes * gpus_per_node; }
   /// Processes of a node where each has a rank: as many as gpus unless an axis says more.

@@ -59,6 +59,60 @@ FilledPreparation fill_preparation(const Preparation& definition, const Bindings
   return filled;
 }
 
+Experiment preparation_experiment(const Experiment& experiment, const std::string& executor) {
+  Experiment preparations;
+  preparations.name = experiment.name;
+  preparations.description = experiment.description;
+  preparations.path = experiment.path;
+  preparations.site = experiment.site;
+  preparations.executor = executor;
+  preparations.retries = experiment.retries;
+  preparations.retries.failed = 0;
+  preparations.preparations = experiment.preparations;
+  preparations.repeats = 1;
+  preparations.has_gpus = experiment.has_gpus;
+  return preparations;
+}
+
+namespace {
+
+/// `text` with `{{name}}` in place of `{{build.dir}}`.
+std::string renamed(const std::string& text, const std::string& from, const std::string& to) {
+  std::string result;
+  for (const TextPiece& piece : split_placeholders(text, {}))
+    result += piece.is_name ? "{{" + (piece.text == from ? to : piece.text) + "}}" : piece.text;
+  return result;
+}
+
+}  // namespace
+
+Plan preparation_plan(const Experiment& experiment, const Plan& plan, std::size_t instance) {
+  const PreparedInstance& wanted = plan.prepared[instance];
+  const Preparation& definition = experiment.preparations[wanted.definition];
+  const auto with_run_dir = [&](const std::string& text) { return renamed(text, definition.dir(), "run_dir"); };
+  const auto work = std::make_shared<Work>();
+  for (const std::string& text : definition.command) work->command.push_back(with_run_dir(text));
+  for (const std::string& line : definition.setup) work->setup.push_back(with_run_dir(line));
+  for (const auto& [name, value] : definition.environment) work->environment.emplace_back(name, with_run_dir(value));
+  work->modules = fill_arguments(definition.modules, wanted.bindings);
+  if (definition.partition) work->partition = fill_placeholders(*definition.partition, wanted.bindings);
+  work->launch = Launch::once;
+  work->parameters = wanted.bindings;
+  work->resources = definition.resources;
+  Configuration configuration;
+  configuration.id = wanted.folder();
+  configuration.gpus_per_node = 0;
+  configuration.ranks_per_node = 1;
+  configuration.work = work;
+  configuration.prepared = wanted.needs;
+  configuration.makes = instance;
+  Plan of_instance;
+  of_instance.prepared = plan.prepared;
+  of_instance.configurations = {std::move(configuration)};
+  of_instance.has_gpus = plan.has_gpus;
+  return of_instance;
+}
+
 const std::vector<std::size_t>& InstanceFinder::used_by(const std::shared_ptr<const Work>& work) {
   const auto [found, is_new] = used_.try_emplace(work);
   if (!is_new) return found->second;

@@ -22,6 +22,12 @@ struct FilledPreparation {
 /// `bindings`: names of a point, and the folders of preparations (`build.dir`). InputError for a name that has no value.
 FilledPreparation fill_preparation(const Preparation& definition, const Bindings& bindings);
 
+/// Preparations are runs of an experiment of their own: it shares with `experiment` where and by whom runs are executed.
+/// `executor`: of these. A run of it is tried again where it was lost, never where it failed.
+Experiment preparation_experiment(const Experiment& experiment, const std::string& executor);
+/// A plan with the one run that makes an instance of `plan`: one process on one node, which knows its folder as {{run_dir}}.
+Plan preparation_plan(const Experiment& experiment, const Plan& plan, std::size_t instance);
+
 /// Finds the instances of preparations that points need. Points whose names say the same share one.
 class InstanceFinder {
  public:

@@ -137,11 +137,6 @@ std::string batch_script_path(const std::string& batch) { return "batches/" + ba
 
 std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,
                                 int count, const RenderContext& context, bool blocks) {
-  if (blocks && context.array_template.find("--block") == std::string::npos) {
-    throw InputError(
-        "error: slurm_array.sh.mustache: with `allocation: {per: block}` the script of an array ends with `{{hpcbench}} launch "
-        "--block {{batch_dir}}`; this template does not have it. Begin again from templates/slurm_array.sh.mustache");
-  }
   // What we rely on stands before `extra`: an option there that lacks its value takes the next line for it.
   std::vector<std::string> lines = {"--job-name=" + slurm_job_name(experiment.name, batch), "--no-requeue",
                                     "--open-mode=append", fmt::format("--output=batches/{}/slurm-%A_%a.out", batch)};

@@ -79,13 +79,9 @@ std::string preparation_folder(const std::string& results, const PreparedInstanc
 Bindings preparation_folders(const Plan& plan, const std::vector<std::size_t>& instances, const RenderContext& context);
 /// Whether an instance is made by a job of its own: on Slurm, where its definition says so.
 bool has_own_job(const Experiment& experiment, const Plan& plan, std::size_t instance);
-/// The run.json of an attempt of an instance: what `launch` starts, and the files that it is made of. `batch`: of its job;
-/// empty without one.
-std::string preparation_json(const Experiment& experiment, const Plan& plan, std::size_t instance, int attempt,
-                             const std::vector<CodeFile>& inputs, const std::string& batch, const RenderContext& context);
-/// The script of its job. InputError for a value that cannot stand in an #SBATCH line.
-std::string preparation_script(const Experiment& experiment, const Plan& plan, std::size_t instance, const std::string& batch,
-                               const RenderContext& context);
+/// The files that the patterns of `inputs` match, with their hashes; paths as the patterns have them, relative to `folder`.
+/// UnavailableError for a pattern that matches none, or a file that cannot be read.
+std::vector<CodeFile> input_files(const Preparation& definition, const std::string& folder);
 /// The metrics of an experiment file as run.json has them.
 void write_metrics(JsonWriter& json, const std::vector<Metric>& metrics);
 /// `success` of an experiment file as run.json has it.

@@ -1,19 +1,19 @@
 #include <fmt/format.h>
 
-#include <memory>
+#include <map>
+#include <utility>
 
+#include "base/error.hpp"
 #include "base/executor_kind.hpp"
+#include "base/glob.hpp"
 #include "base/host.hpp"
-#include "base/json_writer.hpp"
-#include "base/text.hpp"
-#include "plan/prepared.hpp"
 #include "render/attempt.hpp"
 #include "runfiles/layout.hpp"
 
 namespace hpcbench {
 
 std::string preparation_folder(const std::string& results, const PreparedInstance& instance, int attempt) {
-  return fmt::format("{}/prepare/{}/a{}", results, instance.folder(), attempt);
+  return results + "/" + to_string(AttemptKey{instance.folder(), {RunKind::preparation, 1}, attempt});
 }
 
 Bindings preparation_folders(const Plan& plan, const std::vector<std::size_t>& instances, const RenderContext& context) {
@@ -34,48 +34,25 @@ bool has_own_job(const Experiment& experiment, const Plan& plan, std::size_t ins
          experiment.preparations[plan.prepared[instance].definition].on_job;
 }
 
-/// As for a run of one rank that uses no GPU. Nothing warns it of its time limit: what makes programs would only die of that.
-std::string preparation_script(const Experiment& experiment, const Plan& plan, std::size_t instance, const std::string& batch,
-                               const RenderContext& context) {
-  const PreparedInstance& wanted = plan.prepared[instance];
-  const Preparation& definition = experiment.preparations[wanted.definition];
-  const auto work = std::make_shared<Work>();
-  work->resources = definition.resources;
-  if (definition.partition) work->partition = fill_placeholders(*definition.partition, wanted.bindings);
-  Configuration job;
-  job.gpus_per_node = 0;
-  job.ranks_per_node = 1;
-  job.work = work;
-  std::vector<std::string> options = slurm_options(experiment, job);
-  std::erase_if(options, [](const std::string& option) { return option.starts_with("--signal="); });
-  return render_array_script(experiment, options, batch, 1, context);
-}
-
-std::string preparation_json(const Experiment& experiment, const Plan& plan, std::size_t instance, int attempt,
-                             const std::vector<CodeFile>& inputs, const std::string& batch, const RenderContext& context) {
-  const PreparedInstance& wanted = plan.prepared[instance];
-  const Preparation& definition = experiment.preparations[wanted.definition];
-  Bindings bindings = wanted.bindings;
-  const Bindings folders = preparation_folders(plan, wanted.needs, context);
-  bindings.insert(bindings.end(), folders.begin(), folders.end());
-  bindings.emplace_back(definition.dir(),
-                        Value::from_text(output_folder(preparation_folder(context.results, wanted, attempt))));
-  const FilledPreparation filled = fill_preparation(definition, bindings);
-  std::vector<std::string> needs;
-  for (const auto& [name, folder] : folders) needs.push_back(folder.text());
-  JsonWriter json;
-  json.begin_object(JsonLayout::lines).member("schema", 1).member("experiment", experiment.name);
-  json.member("prepare", wanted.name).member("instance", wanted.id).member("attempt", attempt);
-  json.member("executor", batch.empty() ? std::string("local") : experiment.executor)
-      .member("batch", text_or_null(batch))
-      .member("processes", 1);
-  json.member("argv", filled.command).member("shell", false).member("workdir", context.call_folder);
-  json.member("run_dir", kOutputFolder).member("setup", filled.setup).member("modules", filled.modules);
-  json.member("environment", filled.environment).member("call_folder", context.call_folder);
-  json.member("intended_unix_s", json_time(unix_time_s())).member("hpcbench", context.provenance.hpcbench_version);
-  json.member("needs", needs).key("resources").begin_object(JsonLayout::spaced);
-  json.member("cpus_per_task", definition.resources.cpus_per_task).end();
-  return json.member("inputs", inputs).end().take() + "\n";
+std::vector<CodeFile> input_files(const Preparation& definition, const std::string& folder) {
+  std::map<std::string, std::string> files;
+  const std::string below = folder + "/";
+  for (const std::string& pattern : definition.inputs) {
+    const bool absolute = pattern.starts_with('/');
+    const std::vector<std::string> found = glob_files(absolute ? pattern : glob_escaped(below) + pattern);
+    if (found.empty()) {
+      throw UnavailableError(
+          fmt::format("error: `prepare.{}.inputs`: no file matches {} (seen from {})", definition.name, pattern, folder));
+    }
+    for (const std::string& path : found) {
+      const std::optional<std::string> sha256 = sha256_of_file(path);
+      if (!sha256) throw UnavailableError(fmt::format("error: `prepare.{}.inputs`: cannot read {}", definition.name, path));
+      files.emplace(absolute ? path : path.substr(below.size()), *sha256);
+    }
+  }
+  std::vector<CodeFile> list;
+  for (const auto& [path, sha256] : files) list.push_back({path, sha256});
+  return list;
 }
 
 }  // namespace hpcbench

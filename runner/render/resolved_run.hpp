@@ -35,11 +35,6 @@ struct ResolvedRun {
 
   const Work& work() const { return *configuration.work; }
   bool workdir_is_attempt() const { return experiment.workdir == "attempt"; }
-  /// Whether a job on this machine runs job.sh: else `launch` starts the processes that run.json names, which is faster.
-  bool runs_script() const {
-    return !executor_kind(context.executor).steps &&
-           (by_mpirun() || container || experiment.site.template_path || !work().modules.empty() || !work().setup.empty());
-  }
   /// Whether mpirun starts the ranks. On this machine only those that an axis counts, which are no gpus': processes of MPI that
   /// another program starts are each alone.
   bool by_mpirun() const {

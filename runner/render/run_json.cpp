@@ -226,7 +226,6 @@ void add_container(JsonWriter& json, const ResolvedRun& run) {
   }
   if (container && !container->args.empty()) json.member("container_args", container->args);
   if (container && !container->mounts.empty()) json.member("container_mounts", container->mounts);
-  if (run.runs_script()) json.member("script", true);
 }
 
 /// OMP_NUM_THREADS of a program whose experiment file does not decide it: the calling shell's, else 1. Empty where it does.
@@ -284,7 +283,17 @@ void add_provenance(JsonWriter& json, const ResolvedRun& run) {
     json.key("program").begin_object().member("name", program->name).member("path", program->path);
     json.member("sha256", program->sha256).end();
   }
-  if (!run.configuration.prepared.empty()) json.member("inputs", inputs_of(run));
+  if (!run.configuration.makes && !run.configuration.prepared.empty()) json.member("inputs", inputs_of(run));
+}
+
+/// Which instance the run makes, and of what.
+void add_preparation(JsonWriter& json, const ResolvedRun& run) {
+  const PreparedInstance& instance = run.plan.prepared[*run.configuration.makes];
+  json.member("prepare", instance.name).member("instance", instance.id);
+  std::vector<std::string> needs;
+  for (const auto& [name, folder] : preparation_folders(run.plan, instance.needs, run.context)) needs.push_back(folder.text());
+  json.member("needs", needs);
+  json.member("inputs", input_files(run.experiment.preparations[instance.definition], run.context.call_folder));
 }
 
 }  // namespace
@@ -320,6 +329,7 @@ std::string run_json_text(const ResolvedRun& run) {
   add_point(json, run);
   add_work(json, run);
   add_provenance(json, run);
+  if (run.configuration.makes) add_preparation(json, run);
   return json.end().take() + "\n";
 }
 

@@ -191,10 +191,7 @@ void read_start(const JsonMembers& members, RunInfo& info) {
     return program ? std::optional(std::vector{*program}) : read_words(text);
   });
   fields.take("shell", info.shell, json_flag);
-  fields.take("modules", info.modules, read_words);
-  fields.take("setup", info.setup, read_words);
   fields.take("environment", info.environment, read_texts);
-  fields.take("script", info.script, json_flag);
   fields.take("workdir", info.workdir, json_string);
   fields.take("run_dir", info.run_dir, [](std::string_view text) {
     const std::optional<std::string> name = json_string(text);
@@ -205,7 +202,6 @@ void read_start(const JsonMembers& members, RunInfo& info) {
   std::string output;
   fields.take("output", output, json_string);
   info.merged_output = output == "merged";
-  fields.take("monitor_s", info.monitor_s, amount);
 }
 
 FormulaNames read_formula_names(std::string_view object) {
@@ -274,7 +270,6 @@ RunInfo parse_run_json(std::string_view text) {
   info.attempt = small_integer(member("attempt")).value_or(0);
   info.batch = line_of(member("batch"));
   info.executor = line_of(member("executor")).value_or("");
-  info.is_preparation = json_string(member("prepare")).has_value();
   info.axes = json_bindings(member("axes"));
   info.gpus = std::max(0, small_integer(member("gpus")).value_or(1));
   info.has_gpus = member("has_gpus") != "false";
@@ -299,10 +294,12 @@ RunInfo parse_run_json(std::string_view text) {
   info.decks = read_decks(member("files"));
   info.segment = read_segment(member("segment"));
   info.inject = member("inject");
+  if (json_string(member("container"))) info.container_runtime = json_string(member("container_runtime")).value_or("apptainer");
   JsonMembers inner;
   if (scan_object(member("resources"), inner)) {
     StartFields fields(inner, info.wrong);
     fields.take("time_s", info.time_limit_s, amount);
+    if (info.time_limit_s == 0) info.time_limit_s.reset();
     fields.take("cpus_per_task", info.cpus_per_task, positive);
   }
   if (scan_object(member("success"), inner)) {
@@ -311,6 +308,29 @@ RunInfo parse_run_json(std::string_view text) {
     for (const std::string_view text : scan_array(find_member(inner, "require")).value_or(std::vector<std::string_view>()))
       info.success_require.push_back(json_string(text).value_or(""));
   }
+  return info;
+}
+
+namespace {
+
+/// Why a run cannot be started by this run.json; empty: it can.
+std::string find_obstacle(std::string_view text, const RunInfo& info) {
+  if (const auto offset = json_error_offset(text)) return fmt::format("no JSON from byte {} on", *offset);
+  if (!info.readable) return "no JSON object of schema 1";
+  if (!info.wrong.empty()) return fmt::format("the value of `{}` is not one that it may have", info.wrong.front());
+  if (info.argv.empty() || info.argv[0].empty()) return "`argv` names no program";
+  const char* const retired = !info.inject.empty() ? "inject" : info.alone ? "allocation.calibrate" : nullptr;
+  if (retired == nullptr) return "";
+  return fmt::format(
+      "this run was planned with `{}`, which this version does not have: start it with the version that made it", retired);
+}
+
+}  // namespace
+
+RunInfo startable_run(const std::string& text, const std::string& path) {
+  RunInfo info = parse_run_json(text);
+  if (const std::string obstacle = find_obstacle(text, info); !obstacle.empty())
+    throw InputError(fmt::format("error: {}: {}", path, obstacle));
   return info;
 }
 

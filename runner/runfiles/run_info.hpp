@@ -37,7 +37,6 @@ struct RunInfo {
   bool has_gpus = true;  // of the study
   int nodes = 1, processes = 1, cpus_per_task = 1;
   bool launched_once = false;  // launch: once
-  bool is_preparation = false;
   std::optional<double> time_limit_s;
   std::optional<double> estimated_s;  // of a block whose job asked for so much time for it; absent: for its limit
   int side_by_side = 1;               // runs of its block that go on at a time,
@@ -58,22 +57,25 @@ struct RunInfo {
   std::map<std::string, std::string>
       facts;  // commit, dirty, code (one hash of all files that the command names), program:NAME, hpcbench
 
-  // How it is started; run_description.hpp makes that ready for starting.
-  std::vector<std::string> argv, modules, setup;
+  std::vector<std::string> argv;                   // the program and its arguments
   bool shell = false;                              // `argv` is a text for a shell
   std::map<std::string, std::string> environment;  // values by name
-  bool merged_output = false;
-  std::optional<double> monitor_s;  // between samples of the load; absent: none
-  bool script = false;              // its job.sh is to be run
-  /// What of that has a wrong type, `processes`, or makes no sense: nothing may be started by it.
+  bool merged_output = false;                      // of ranks above 0
+  std::string container_runtime;                   // `apptainer`, `podman` ...; empty: in no container
+  /// Fields with a wrong type or a senseless value: startable_run refuses them.
   std::vector<std::string> wrong;
 
   /// An earlier segment of the run was an attempt of its own.
   bool is_continued() const { return segment && !segment->before.empty(); }
   std::optional<std::size_t> outside_globs() const { return outside ? std::optional(outside->size()) : std::nullopt; }
+  /// The exit code of a process that is to be continued; absent: none is.
+  std::optional<int> saved_exit_code() const { return segment ? std::optional(kExitSaved) : std::nullopt; }
 };
 
 RunInfo parse_run_json(std::string_view text);
+
+/// The same of a run that is to be started. InputError `error: PATH: ...` where the text does not allow that.
+RunInfo startable_run(const std::string& text, const std::string& path);
 
 /// A field of run.json as text for people: strings as they are, anything else as JSON; empty where there is none, or null.
 std::string run_json_field(std::string_view text, std::string_view name);

@@ -18,14 +18,23 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "executors/local/local_executor.hpp"
+#include "plan/prepared.hpp"
 #include "plan/select.hpp"
+#include "runfiles/cancel_request.hpp"
 #include "runfiles/layout.hpp"
 #include "study/call.hpp"
 #include "study/executors.hpp"
+#include "study/listeners.hpp"
+#include "study/watch_ends.hpp"
+#include "submit/dispatcher.hpp"
+#include "submit/events.hpp"
 
 namespace hpcbench {
 
 namespace {
+
+constexpr double kLookS = 1;     // between looks at commands that were asked to end
+constexpr int kLooksAtEnd = 20;  // at most
 
 /// In the order in which they are made.
 std::vector<std::size_t> needed_by(const Plan& plan, const std::vector<std::size_t>& configurations) {
@@ -43,7 +52,7 @@ void refuse_outdated(const Study& study, const PreparedInstance& instance, const
 
 PreparationView::PreparationView(const Study& study, const Plan& plan) : plan_(plan) {
   for (const PreparedInstance& instance : plan.prepared)
-    statuses_.push_back(preparation_status(study.results, instance, study.experiment.retries.lost));
+    statuses_.push_back(preparation_status(study.results, instance, study.experiment.retries));
 }
 
 std::optional<std::size_t> PreparationView::failed_among(const std::vector<std::size_t>& instances) const {
@@ -144,27 +153,87 @@ std::vector<bool> asked_again(const Study& study, const Plan& plan, const std::v
 
 }  // namespace
 
+/// An instance that is being made: the run of a plan of its own.
+class Preparing::Making : Listener {
+ public:
+  Making(const Preparing& of, std::size_t instance, bool by_job)
+      : of_(of),
+        name_(of.plan_.prepared[instance].name),
+        by_job_(by_job),
+        experiment_(preparation_experiment(of.study_.experiment, by_job ? of.study_.experiment.executor : "local")),
+        plan_(preparation_plan(experiment_, of.plan_, instance)),
+        log_(of.study_.results),
+        events_(of.study_.results, {}, {&log_, this}),
+        executor_(by_job ? of.call_.executors.of(of.study_) : of.call_.executors.workshop()),
+        dispatcher_(experiment_, plan_, context(), executor_, of.call_.clock, events_) {
+    dispatcher_.recover(preparation_attempts(of.study_.results, of.plan_.prepared[instance]));
+  }
+
+  /// A new attempt of it begins although one has ended.
+  void again() { dispatcher_.retry({{plan_.configurations.front().id, {RunKind::preparation, 1}, 1}}); }
+  /// False once it has ended.
+  bool step() { return dispatcher_.step(); }
+  bool is_submitted() const { return !dispatcher_.running().empty(); }
+  bool is_here() const { return !by_job_; }
+  /// Asks what runs to end.
+  void end() {
+    for (const AttemptKey& key : dispatcher_.running()) executor_.cancel(folder_of(key), {});
+  }
+  bool is_active() const {
+    const std::vector<AttemptKey> running = dispatcher_.running();
+    return std::any_of(running.begin(), running.end(), [&](const AttemptKey& key) {
+      return executor_.status(folder_of(key), {}).kind == JobStatus::Kind::active;
+    });
+  }
+
+ private:
+  RenderContext context() const {
+    RenderContext context = of_.context_;
+    context.executor = experiment_.executor;
+    if (!by_job_) context.array_template.clear();
+    return context;
+  }
+  std::string folder_of(const AttemptKey& key) const { return of_.study_.results + "/" + to_string(key); }
+  void intended(const std::string& /*batch*/, const std::vector<AttemptKey>& attempts) override { new_ = attempts.front(); }
+  void submitted(const AttemptKey& attempt, const std::string& /*job*/) override {
+    if (attempt != new_) return;  // an earlier call submitted it
+    note(fmt::format("prepare: {} {}; its output goes to {}", name_, by_job_ ? "is submitted" : "begins", folder_of(attempt)));
+  }
+  void note(const std::string& text) override { of_.call_.progress.print(text); }
+
+  const Preparing& of_;
+  std::string name_;
+  bool by_job_;
+  Experiment experiment_;
+  Plan plan_;
+  LogListener log_;
+  Events events_;
+  Executor& executor_;
+  std::optional<AttemptKey> new_;
+  Dispatcher dispatcher_;
+};
+
 Preparing::Preparing(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations,
                      const std::string& again, bool detach, RenderContext& context, Call& call)
     : study_(study),
       plan_(plan),
       detach_(detach),
+      context_(context),
       call_(call),
-      made_here_(study.experiment, plan, context, call.executors.workshop(),
-                 [&call](const std::string& text) { call.progress.print(text); }),
-      made_by_jobs_(study.experiment, plan, context, call.executors.of(study),
-                    [&call](const std::string& text) { call.progress.print(text); }),
-      state_(plan.prepared.size(), State::open) {
+      state_(plan.prepared.size(), State::open),
+      makings_(plan.prepared.size()) {
   FoundMade found(study, plan, context.call_folder);
   needed_ = needed_or_outdated(plan, configurations, again, found);
   again_ = asked_again(study, plan, needed_, again, found);
 }
 
+Preparing::~Preparing() = default;
+
 Preparing::Step Preparing::step() {
   const Left left = look();
   if (!left.here && !left.by_jobs) return Step::done;
   if (interrupted() != 0) {
-    leave();
+    end_here();
     say_detached();
     return Step::interrupted;
   }
@@ -188,13 +257,8 @@ Preparing::Left Preparing::look() {
     if (state_[i] != State::open) continue;
     const bool by_job = has_own_job(study_.experiment, plan_, i);
     if (!needs_any(i, State::open)) {
-      Preparer& maker = by_job ? made_by_jobs_ : made_here_;
-      bool once_more = again_[i];
-      const std::optional<PreparationStatus> status = maker.advance(i, once_more);
-      again_[i] = once_more;
-      if (status) note_end(i, *status);
-      if (status) continue;
-      left.to_submit = left.to_submit || !by_job || !maker.is_submitted(i);
+      if (interrupted() == 0 && has_ended(i, by_job)) continue;
+      left.to_submit = left.to_submit || !by_job || !is_submitted(i);
     }
     (by_job ? left.by_jobs : left.here) = true;
   }
@@ -206,22 +270,72 @@ bool Preparing::needs_any(std::size_t i, State state) const {
   return std::any_of(needs.begin(), needs.end(), [&](const std::size_t other) { return state_[other] == state; });
 }
 
-void Preparing::note_end(std::size_t i, const PreparationStatus& status) {
-  state_[i] = status.succeeded() ? State::made : State::failed;
-  if (status.succeeded()) return;
-  call_.progress.print(
-      fmt::format("prepare: {} failed: {}; its output is in {}", plan_.prepared[i].name, status.why, status.folder));
+/// The folders that a new attempt of it would be given.
+std::vector<std::string> Preparing::needed_folders(std::size_t i) const {
+  std::vector<std::string> folders;
+  for (const std::size_t other : plan_.prepared[i].needs)
+    folders.push_back(context_.prepared.at(plan_.prepared[other].folder()).folder);
+  return folders;
 }
 
-void Preparing::leave() {
-  made_by_jobs_.revoke_unsubmitted();
-  if (made_here_.end()) call_.progress.print("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");
+/// Takes up what runs, begins what is due, and notes how it ended, once it has.
+bool Preparing::has_ended(std::size_t i, bool by_job) {
+  std::unique_ptr<Making>& making = makings_[i];
+  if (!making) {
+    const PreparationStatus status = status_of(i);
+    const bool is_outdated = status.succeeded() && status.needs != needed_folders(i);
+    const bool is_due = again_[i] || is_outdated;
+    if (is_outcome(status.state) && !is_due) return note_end(i, status);
+    // Its inputs are read when it is made: not while it would wait for a free slot.
+    Executor& executor = by_job ? call_.executors.of(study_) : call_.executors.workshop();
+    if (executor.free_slots() == 0 && status.state != hpcbench::State::submitted) return false;
+    making = std::make_unique<Making>(*this, i, by_job);
+    if (is_due) making->again();
+    again_[i] = false;
+  }
+  if (making->step()) return false;
+  making.reset();
+  const PreparationStatus status = status_of(i);
+  return is_outcome(status.state) && note_end(i, status);
+}
+
+PreparationStatus Preparing::status_of(std::size_t i) const {
+  return preparation_status(study_.results, plan_.prepared[i], study_.experiment.retries);
+}
+
+bool Preparing::note_end(std::size_t i, const PreparationStatus& status) {
+  state_[i] = status.succeeded() ? State::made : State::failed;
+  if (status.succeeded()) {
+    context_.prepared[plan_.prepared[i].folder()] = {run_dir_of(status.folder), status.inputs};
+  } else {
+    call_.progress.print(
+        fmt::format("prepare: {} failed: {}; its output is in {}", plan_.prepared[i].name, status.why, status.folder));
+  }
+  return true;
+}
+
+bool Preparing::is_submitted(std::size_t i) const { return makings_[i] && makings_[i]->is_submitted(); }
+
+void Preparing::end_here() {
+  std::vector<Making*> here;
+  for (const std::unique_ptr<Making>& making : makings_) {
+    if (making && making->is_here() && making->is_submitted()) here.push_back(making.get());
+  }
+  if (here.empty()) return;
+  for (Making* const making : here) making->end();
+  const auto any_active = [&] {
+    return std::any_of(here.begin(), here.end(), [](const Making* making) { return making->is_active(); });
+  };
+  for (int looks = 0; looks < kLooksAtEnd && any_active(); ++looks) call_.executors.workshop().wait(kLookS);
+  call_.progress.print("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");
 }
 
 /// How many instances jobs make without this call.
 void Preparing::say_detached() const {
-  const auto goes_on = [&](const std::size_t i) { return state_[i] == State::open && made_by_jobs_.is_submitted(i); };
-  const long long count = std::count_if(needed_.begin(), needed_.end(), goes_on);
+  const auto continues = [&](const std::size_t i) {
+    return state_[i] == State::open && is_submitted(i) && !makings_[i]->is_here();
+  };
+  const long long count = std::count_if(needed_.begin(), needed_.end(), continues);
   if (count == 0) return;
   call_.progress.print(fmt::format(
       "detached: {} without this call; what needs {} is not submitted before that. `hpcbench run` carries on, "
@@ -266,21 +380,35 @@ std::vector<std::size_t> unfinished_preparations(const Study& study) {
 }
 
 bool end_preparations(const Study& study) {
-  const PreparationView view(study, study.selected());
-  std::vector<std::string> here;
-  std::vector<std::string> by_jobs;
-  for (const std::size_t i : unfinished_preparations(study))
-    (has_own_job(study.experiment, study.selected(), i) ? by_jobs : here).push_back(view.status(i).folder);
+  std::vector<AttemptState> here, by_jobs;
+  for (const std::size_t i : unfinished_preparations(study)) {
+    const PreparedInstance& instance = study.selected().prepared[i];
+    for (const AttemptState& attempt : preparation_attempts(study.results, instance)) {
+      if (is_outcome(attempt.state)) continue;
+      (has_own_job(study.experiment, study.selected(), i) ? by_jobs : here).push_back(attempt);
+    }
+  }
   if (here.empty() && by_jobs.empty()) return true;
+  LogListener log(study.results);
+  Events events(study.results, {}, {&log});
   LocalExecutor processes(1, program_folder() + "/hpcbench");
   const std::unique_ptr<Executor> jobs = choose_executor(study, 1, say);
-  PreparationCancels all = cancel_preparations(here, study.results, processes, system_clock());
-  const PreparationCancels more = cancel_preparations(by_jobs, study.results, *jobs, system_clock());
-  all.left.insert(all.left.end(), more.left.begin(), more.left.end());
-  say(fmt::format("preparations: {} running ended, {} not begun revoked. `{} --prepare NAME` makes them again.",
-                  all.ended + more.ended, all.revoked + more.revoked, study.command("retry")));
-  for (const std::string& folder : all.left) say(fmt::format("{} was asked to end and not seen to end yet", folder));
-  return all.left.empty();
+  long long ended = 0, revoked = 0;
+  bool all_ended = true;
+  for (const auto& [attempts, executor] :
+       {std::pair(&here, static_cast<Executor*>(&processes)), std::pair(&by_jobs, jobs.get())}) {
+    if (attempts->empty()) continue;
+    // It says afterwards that a person ended it: without that the next call would make it again.
+    for (const AttemptState& attempt : *attempts) request_cancel(study.results + "/" + to_string(attempt.key));
+    const CancelCounts counts = cancel_attempts(study.results, *attempts, *executor, events);
+    const std::size_t left = watch_ends(study, counts.asked, *executor, events);
+    ended += static_cast<long long>(counts.asked.size() - left);
+    revoked += counts.revoked;
+    all_ended = all_ended && left == 0 && counts.unseen == 0;
+  }
+  say(fmt::format("preparations: {} running ended, {} not begun revoked. `{} --prepare NAME` makes them again.", ended, revoked,
+                  study.command("retry")));
+  return all_ended;
 }
 
 std::vector<std::string> not_begun_lines(const Study& study, const std::vector<AttemptState>& runs) {

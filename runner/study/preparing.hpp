@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,8 @@ class PreparationView {
 };
 
 /// Makes the preparations that the runs of some configurations need, and notes them in the context: on this machine one after
-/// the other, of all studies of the call; by jobs of their own as many at once as Slurm lets.
+/// the other, of all studies of the call; by jobs of their own as many at once as Slurm lets. Each is a run that a dispatcher
+/// carries through, as measured runs are; it begins once what it needs has been made.
 class Preparing {
  public:
   /// `configurations`: indices into `plan`. `again`: name of a preparation that gets new attempts; empty: none. `detach`: it is
@@ -44,14 +46,16 @@ class Preparing {
             bool detach, RenderContext& context, Call& call);
   Preparing(const Preparing&) = delete;
   Preparing& operator=(const Preparing&) = delete;
+  ~Preparing();
 
   enum class Step { done, waits, interrupted };
   /// Settles what has ended, and begins what can begin.
   Step step();
-  /// Ends or revokes what is not made by a job of its own that was submitted; that is for the next call.
-  void leave();
+  /// Ends what is being made on this machine: the next call makes it. Jobs continue.
+  void end_here();
 
  private:
+  class Making;
   enum class State { open, made, failed };
   struct Left {
     bool here = false;
@@ -61,17 +65,22 @@ class Preparing {
 
   Left look();
   bool needs_any(std::size_t i, State state) const;
-  void note_end(std::size_t i, const PreparationStatus& status);
+  std::vector<std::string> needed_folders(std::size_t i) const;
+  bool has_ended(std::size_t i, bool by_job);
+  PreparationStatus status_of(std::size_t i) const;
+  bool note_end(std::size_t i, const PreparationStatus& status);
+  bool is_submitted(std::size_t i) const;
   void say_detached() const;
 
   const Study& study_;
   const Plan& plan_;
   bool detach_;
+  RenderContext& context_;
   Call& call_;
-  Preparer made_here_, made_by_jobs_;
-  std::vector<std::size_t> needed_;  // instances, in the order in which they are made
-  std::vector<bool> again_;          // by instance: it gets another attempt
-  std::vector<State> state_;         // by instance
+  std::vector<std::size_t> needed_;                // instances, in the order in which they are made
+  std::vector<bool> again_;                        // by instance: it gets another attempt
+  std::vector<State> state_;                       // by instance
+  std::vector<std::unique_ptr<Making>> makings_;   // by instance: while it is being made
   std::optional<Listed> making_here_;
 };
 

@@ -148,7 +148,7 @@ Pace RoundRun::cancel() {
     end_jobs();
     return end(Ending::cancelled);
   }
-  if (preparing_) preparing_->leave();
+  if (preparing_) preparing_->end_here();
   ending_ = Ending::cancelled;
   return Pace::ended;
 }

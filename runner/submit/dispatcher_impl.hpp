@@ -93,6 +93,7 @@ struct Dispatcher::Impl {
   void prepare_once();
 
   // Recovery.
+  bool has_any_of(const OpenBatch& batch) const;
   std::vector<AttemptKey> note_open_batches(const std::vector<OpenBatch>& batches);
   void recover_attempt(const AttemptKey& key);
   /// Whether a batch notes that the attempt left it. Reads all batches once.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runfiles/claim.hpp"
 #include "submit/dispatcher_impl.hpp"
 
@@ -19,7 +21,8 @@ void Dispatcher::Impl::recover(const std::vector<AttemptState>& known) {
     runs.add(*run, attempt, is_miss(attempt.key, attempt.state));
     if (!is_outcome(attempt.state)) open.push_back(attempt.key);
   }
-  const std::vector<OpenBatch> batches = read_open_batches(context.results);
+  std::vector<OpenBatch> batches = read_open_batches(context.results);
+  std::erase_if(batches, [&](const OpenBatch& batch) { return !has_any_of(batch); });
   const std::vector<AttemptKey> unknown = note_open_batches(batches);
   open.insert(open.end(), unknown.begin(), unknown.end());
   for (const AttemptKey& key : open) recover_attempt(key);
@@ -33,6 +36,13 @@ void Dispatcher::Impl::recover(const std::vector<AttemptState>& known) {
     requeue(run);
   }
   runs.skip_idle_warmups();
+}
+
+/// Whether a run of the plan is in it. Other batches belong to other plans, of preparations or of the study.
+bool Dispatcher::Impl::has_any_of(const OpenBatch& batch) const {
+  const auto is_ours = [&](const AttemptKey& key) { return runs.find(key.config_id, key.run).has_value(); };
+  return std::any_of(batch.handed.begin(), batch.handed.end(), is_ours) ||
+         std::any_of(batch.unhanded.begin(), batch.unhanded.end(), is_ours);
 }
 
 /// Attempts of open batches that the record does not have (a crash came between files and journal); and who vouches for which.

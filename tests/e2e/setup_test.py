@@ -102,8 +102,8 @@ class Setup(StudyTest):
         self.assertIn("lost", next(self.folder.rglob("a1/settled.json")).read_text())
         self.assert_nothing_is_left()
 
-    def test_an_attempt_of_before_is_started_as_one_of_today(self):
-        """Made and never begun: run.json says what to do, whichever version wrote the job.sh beside it."""
+    def test_an_attempt_whose_script_starts_no_ranks_fails(self):
+        """An early version made it, and it never began: its job.sh claimed the attempt by itself."""
         self.study(setup="['echo x >>lines', 'touch begun', 'export SEEN=7']")
         self.hpcbench("run", "s.yaml")
         attempt = next(self.folder.rglob("a1"))
@@ -113,13 +113,10 @@ class Setup(StudyTest):
             elif path.name != "run.json":
                 path.unlink()
         (attempt / "job.sh").write_text("exit 77\n")
-        run = json.loads((attempt / "run.json").read_text())
-        self.assertTrue(run.pop("script"))
-        (attempt / "run.json").write_text(json.dumps(run))
         (self.folder / "lines").unlink()
-        self.hpcbench("launch", str(attempt), env={"HPCBENCH_TOKEN": "0123456789abcdef"})
-        self.assertEqual((self.folder / "lines").read_text(), "x\n")
-        self.assertEqual(self.output(), ["seen 7\n"] * 3)
+        self.hpcbench("launch", str(attempt), env={"HPCBENCH_TOKEN": "0123456789abcdef"}, code=127)
+        self.assertFalse((self.folder / "lines").exists())
+        self.assertIn("an early version made this attempt", json.loads((attempt / "finished.json").read_text())["error"])
 
 
 if __name__ == "__main__":

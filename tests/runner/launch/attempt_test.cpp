@@ -110,20 +110,21 @@ TEST_CASE("what is no number of an array's element begins no attempt") {
   make_folders(batch);
   make_folders(attempt);
   write_file(batch + "/attempts.txt", "c/r01/a1\n", Durability::none);
-  write_file(attempt + "/run.json",
-             R"({"schema":1,"argv":["true"],"nodes":1,"processes":1,"workdir":"/","resources":{"cpus_per_task":1}})",
-             Durability::none);
+  const nlohmann::json run = {{"schema", 1},    {"argv", {"true"}}, {"nodes", 1}, {"executor", "slurm"},
+                              {"processes", 1}, {"workdir", "/"},   {"resources", {{"cpus_per_task", 1}}}};
+  write_file(attempt + "/run.json", run.dump(), Durability::none);
+  write_file(attempt + "/job.sh", job_script_of(run), Durability::none);
   for (const char* const index : {"", "-1", "x", "0x"}) {
     CAPTURE(index);
     CHECK(in_a_process([&] {
             ::setenv("SLURM_ARRAY_TASK_ID", index, 1);
-            return launch_batch(batch);
+            return launch_job(batch);
           }) == 3);
     CHECK_FALSE(is_there(attempt + "/claim"));
   }
   CHECK(in_a_process([&] {
           ::setenv("SLURM_ARRAY_TASK_ID", "0", 1);
-          return launch_batch(batch);
+          return launch_job(batch);
         }) == 0);
   CHECK(is_there(attempt + "/claim"));
 }
@@ -156,7 +157,9 @@ TEST_CASE("the working directory") {
   job.run();
   CHECK(job.text("stdout.log") == elsewhere.path().string() + "\n");
   const JobFolder gone = bash_job("pwd", 1, {{"workdir", elsewhere / "gone"}});
-  CHECK(gone.finish()["error"] == "cannot enter " + (elsewhere / "gone") + ": No such file or directory");
+  const nlohmann::json finished = gone.finish();
+  CHECK(finished["exit_code"] == 126);
+  CHECK(finished["tail"].get<std::string>().ends_with("cd: " + (elsewhere / "gone") + ": No such file or directory"));
   const JobFolder own = bash_job("pwd");
   own.run();
   CHECK(own.text("stdout.log") == own.path() + "\n");
@@ -237,51 +240,18 @@ TEST_CASE("a broken run.json is a finished run with an error") {
   CHECK(finished["processes"].empty());
 }
 
-TEST_CASE("by hand: nothing is claimed, and the output goes to a new folder") {
-  const TemporaryFolder here;
-  const JobFolder job = bash_job("echo $HPCBENCH_RUN; pwd");
+TEST_CASE("by hand: bash runs job.sh, and nothing is claimed") {
+  const JobFolder job = bash_job("echo ran");
+  write_file(job / "job.sh", "echo \"$PWD ${HPCBENCH_TRY-no try}\" >by_hand\nexit 6\n", Durability::none);
   const std::string before = listing(job.path());
-  for (int i = 0; i < 2; ++i) {
-    CHECK(in_a_process([&] {
-            ::close(STDERR_FILENO);  // what it says there is not for the log of the tests
-            return ::chdir(here.path().c_str()) == 0 ? launch_attempt(job.path(), "") : 9;
-          }) == 0);
-  }
-  CHECK(listing(job.path()) == before);
-  int folders = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(here.path())) {
-    ++folders;
-    const std::string folder = entry.path().string();
-    CHECK(entry.path().filename().string().starts_with("manual-"));
-    CHECK(read_file(folder + "/stdout.log") == folder + "/run.json\n" + folder + "\n");
-    CHECK(read_file(folder + "/run.json") == job.text("run.json"));
-    CHECK(nlohmann::json::parse(read_file(folder + "/finished.json"))["exit_code"] == 0);
-    CHECK(nlohmann::json::parse(read_file(folder + "/started.json"))["job"].is_null());
-  }
-  CHECK(folders == 2);
-}
-
-TEST_CASE("by hand nothing is written where the measured run wrote, and there is no time limit") {
   const TemporaryFolder here;
-  const TemporaryFolder folder;
-  const std::string attempt = folder / "it's a1";
-  std::filesystem::create_directory(attempt);
-  const auto run_by_hand = [&](const nlohmann::json& run) {
-    write_file(attempt + "/run.json", run.dump(), Durability::none);
-    return in_a_process([&] {
-      ::close(STDERR_FILENO);
-      return ::chdir(here.path().c_str()) == 0 ? launch_attempt(attempt, "") : 9;
-    });
+  const auto launched = [&](const std::string& folder) {
+    return in_a_process([&] { return ::chdir(here.path().c_str()) == 0 ? launch_attempt(folder, "") : 9; });
   };
-  CHECK(run_by_hand({{"argv", {"touch", attempt + "/a"}}, {"resources", {{"time_s", 1e-9}}}}) == 0);
-  CHECK(run_by_hand({{"argv", "touch " + shell_quote(attempt) + "/b"}, {"shell", true}}) == 0);
-  CHECK_FALSE(is_there(attempt + "/a"));
-  CHECK_FALSE(is_there(attempt + "/b"));
-  int written = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(here.path())) {
-    written += is_there(entry.path() / "a") || is_there(entry.path() / "b") ? 1 : 0;
-  }
-  CHECK(written == 2);
+  CHECK(launched(job.path()) == 6);
+  CHECK(read_file(here / "by_hand") == here.path().string() + " no try\n");
+  CHECK(listing(job.path()) == before);
+  CHECK(launched(here.path()) == 3);  // no job.sh is there
 }
 
 TEST_CASE("where finished.json cannot be written there is none, and the job says so") {

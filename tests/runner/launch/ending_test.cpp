@@ -12,6 +12,11 @@ namespace {
 /// Seconds that no test waits for.
 constexpr double kShortGraceS = 0.2;
 
+int parent_of(int pid) {
+  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  return std::stoi(stat.substr(stat.rfind(')') + 4));
+}
+
 int pid_in(const JobFolder& job, const std::string& name) { return std::stoi(job.text(name)); }
 
 /// A bash text that says its pid in `name` (at a stroke) and then waits for longer than any test lasts.
@@ -46,14 +51,15 @@ TEST_CASE("of several that failed the first one counts, also if we see them at o
   const JobFolder job = bash_job(say_pid("pid.$RANK") + wait_for("go.$RANK") + "exit 1$RANK", 3);
   const pid_t launcher = job.start();
   for (const char* name : {"pid.0", "pid.1", "pid.2"}) REQUIRE(wait_until([&] { return is_there(job / name); }));
-  ::kill(launcher, SIGSTOP);
-  REQUIRE(wait_until([&] { return process_state(launcher) == 'T'; }));
+  const int starter = parent_of(pid_in(job, "pid.0"));
+  ::kill(starter, SIGSTOP);
+  REQUIRE(wait_until([&] { return process_state(starter) == 'T'; }));
   for (const char* rank : {"2", "0", "1"}) {
     const int pid = pid_in(job, std::string("pid.") + rank);
     write_file(job / (std::string("go.") + rank), "", Durability::none);
     REQUIRE(wait_until([&] { return process_state(pid) == 'Z'; }));
   }
-  ::kill(launcher, SIGCONT);
+  ::kill(starter, SIGCONT);
   CHECK(end_of_process(launcher) == 12);
   CHECK(job.json("finished.json")["first_failed_rank"] == 2);
 }

@@ -15,6 +15,8 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/host.hpp"
+#include "base/text.hpp"
 #include "fakes/temporary_folder.hpp"
 #include "launch/launch.hpp"
 
@@ -61,7 +63,33 @@ inline char process_state(int pid) {
   return stat[stat.rfind(')') + 2];
 }
 
-/// An attempt's folder with a run.json of the least that a job needs.
+/// The least of a job.sh that runs what run.json says: templates/job.sh.mustache without what these tests do not need.
+inline std::string job_script_of(const nlohmann::json& run) {
+  const int processes = run["processes"].is_number_integer() ? run["processes"].get<int>() : 1;
+  const int nodes = run["nodes"].get<int>();
+  const bool shell = run.value("shell", false);
+  const nlohmann::json environment = run.value("environment", nlohmann::json::object());
+  const nlohmann::json cpus = run["resources"].value("cpus_per_task", nlohmann::json(1));
+  std::string script = "export WORLD_SIZE=" + std::to_string(processes) + " OMP_NUM_THREADS=" + cpus.dump() + "\n";
+  for (const auto& [name, value] : environment.items())
+    script += "export " + name + "=" + shell_quote(value.get<std::string>()) + "\n";
+  if (shell) script += "set -a\n";
+  script += "cd -- " + shell_quote(run["workdir"].get<std::string>()) + " || exit 126\n";
+  for (const auto& name : run.value("modules", nlohmann::json::array()))
+    script += "module load " + shell_quote(name.get<std::string>()) + " || exit\n";
+  for (const auto& line : run.value("setup", nlohmann::json::array())) script += line.get<std::string>() + "\n";
+  const int per_node = processes % nodes == 0 ? processes / nodes : processes;
+  script += "exec " + shell_quote(program_folder() + "/hpcbench") + " rank -n " + std::to_string(processes) +
+            " --per-node=" + std::to_string(per_node) + " --";
+  std::vector<std::string> words;
+  if (run["argv"].is_string()) words = {run["argv"].get<std::string>()};
+  if (run["argv"].is_array()) words = run["argv"].get<std::vector<std::string>>();
+  if (shell) words = {"bash", "-c", join(words, " "), "bash"};
+  for (const std::string& word : words) script += " " + shell_quote(word);
+  return script + " </dev/null\n";
+}
+
+/// An attempt's folder with a run.json and a job.sh of the least that a job needs.
 class JobFolder {
  public:
   explicit JobFolder(const std::vector<std::string>& argv, const nlohmann::json& more = nlohmann::json::object()) {
@@ -69,6 +97,7 @@ class JobFolder {
                        {"processes", 1}, {"workdir", path()}, {"resources", {{"cpus_per_task", 1}}}};
     run.update(more);
     write_file(path() + "/run.json", run.dump(), Durability::none);
+    write_file(path() + "/job.sh", job_script_of(run), Durability::none);
   }
 
   std::string path() const { return folder_.path().string(); }

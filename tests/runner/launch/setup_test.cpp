@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 
 #include "job_folder.hpp"
-#include "launch/hand_over.hpp"
 
 using namespace hpcbench;
 
@@ -88,8 +87,8 @@ TEST_CASE("a set-up that leaves early is no success, whatever its exit code") {
     CHECK_FALSE(is_there(job / "ran"));
   }
   const JobFolder untrapped = bash_job("touch ran", 1, with_setup({"trap - EXIT", "exit 0"}));
-  CHECK(untrapped.run() == 127);
-  CHECK(untrapped.json("finished.json")["error"] == "setup ended before the program was started");
+  CHECK(untrapped.run() == 1);
+  CHECK(untrapped.json("finished.json")["tail"] == "hpcbench: setup ended before the program was started");
   CHECK_FALSE(is_there(untrapped / "ran"));
 }
 
@@ -119,43 +118,9 @@ TEST_CASE("a set-up that is cancelled starts nothing, also if it ends well there
   }
 }
 
-TEST_CASE("a wish to end that comes with the end of the set-up is heard") {
-  const JobFolder job =
-      bash_job("touch ran", 1, with_setup({"echo $$ >pid.new; mv pid.new pid", "until [ -e go ]; do sleep 0.01; done"}));
-  const pid_t launcher = job.start();
-  REQUIRE(wait_until([&] { return is_there(job / "pid"); }));
-  ::kill(launcher, SIGSTOP);
-  REQUIRE(wait_until([&] { return process_state(launcher) == 'T'; }));
-  write_file(job / "go", "", Durability::none);
-  REQUIRE(wait_until([&] { return process_state(std::stoi(job.text("pid"))) == 'Z'; }));
-  ::kill(launcher, SIGTERM);
-  ::kill(launcher, SIGCONT);
-  CHECK(end_of_process(launcher) == 143);
-  CHECK(job.json("finished.json")["cancelled"] == true);
-  CHECK_FALSE(is_there(job / "ran"));
-}
-
 TEST_CASE("a set-up may break PATH, or set a large environment") {
   const JobFolder job({"/bin/sh", "-c", "echo ${#BIG} \"$TWO_LINES\""},
                       with_setup({"export BIG=$(printf %100000d 7)", "export TWO_LINES=$'a\\nb'", "export PATH=/nowhere"}));
   CHECK(job.run() == 0);
   CHECK(job.text("stdout.log") == "100000 a\nb\n");
-}
-
-TEST_CASE("what a shell hands over is read whole or not at all") {
-  CHECK_FALSE(parse_hand_over("").has_value());
-  std::string text = "/a\nb\n" + std::string(1, '\0') + "0027\nLimit  Soft  Hard  Units\n";
-  CHECK_FALSE(parse_hand_over(text).has_value());
-  for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
-    text += "Max realtime priority     " + std::to_string(resource) + "                    unlimited            us\n";
-  }
-  const auto state = parse_hand_over(text + "A=1\n2" + std::string(1, '\0') + "_=/bin/cat" + std::string(1, '\0') +
-                                     "B=" + std::string(1, '\0'));
-  REQUIRE(state.has_value());
-  CHECK(state->workdir == "/a\nb");
-  CHECK(state->file_mask == 027);
-  CHECK(state->limits.size() == RLIM_NLIMITS);
-  CHECK(state->limits[7].rlim_cur == 7);
-  CHECK(state->limits[7].rlim_max == RLIM_INFINITY);
-  CHECK(state->environment == std::vector<std::string>{"A=1\n2", "B="});
 }

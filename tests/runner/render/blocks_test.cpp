@@ -64,13 +64,10 @@ TEST_CASE("blocks: their script starts the launcher of blocks, and steps ask for
   const Plan plan = make_plan(experiment);
   const auto batches = make_blocks(experiment, plan, repeats_in_order(plan), 100, folder.context);
   const auto script = render_block_script(experiment, batches.front(), "00112233445566aa", folder.context);
-  CHECK(script->find("launch --block ") != std::string::npos);
+  CHECK(script->find("launch --job ") != std::string::npos);
   CHECK(script->find("2 blocks, one element of the array each") != std::string::npos);
   const RenderedAttempt attempt = render_attempt(experiment, plan, 0, {RunKind::repeat, 1}, 1, "b", folder.context);
   CHECK(attempt.job_sh.find("--immediate=60 '--mem=4 G' --gpus-per-node=2 ") != std::string::npos);
-  RenderContext old = folder.context;
-  old.array_template = "exec {{hpcbench}} launch --batch {{batch_dir}}";
-  CHECK_THROWS_AS(render_block_script(experiment, batches.front(), "00112233445566aa", old), InputError);
 }
 
 TEST_CASE("blocks: runs without a time limit, and blocks that no job takes, are refused at their place") {

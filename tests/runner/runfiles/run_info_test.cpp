@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "fakes/checks.hpp"
-#include "runfiles/run_description.hpp"
 
 using namespace hpcbench;
 
@@ -17,7 +16,7 @@ namespace {
 std::string run_json_with(const std::string& members) { return R"({"schema":1,"argv":["true"],)" + members + "}"; }
 
 std::string refusal_of(const std::string& text) {
-  return error_of<InputError>([&] { describe_run(text, "here/run.json"); });
+  return error_of<InputError>([&] { startable_run(text, "here/run.json"); });
 }
 
 }  // namespace
@@ -41,16 +40,16 @@ TEST_CASE("one reader of run.json serves who starts a run and who reads its resu
   CHECK_FALSE(info.metrics[1].series);
   REQUIRE(info.outside_globs() == 1U);
   CHECK(info.outside->front().glob == "/l/*.csv");
-  const RunDescription run = describe_run(text, "here/run.json");
-  CHECK(run.shell_text == "true");
-  CHECK(run.setup->find("module load cuda") != std::string::npos);
+  const RunInfo run = startable_run(text, "here/run.json");
+  CHECK(run.shell);
+  CHECK(run.argv == std::vector<std::string>{"true"});
   CHECK(run.environment.at("B\"") == "x y");
   CHECK(run.merged_output);
   CHECK(run.nodes == 2);
   CHECK(run.processes == 4);
   CHECK(run.cpus_per_task == 3);
-  CHECK(run.time_s == 60);
-  CHECK(run.good_exit_code == 5);
+  CHECK(run.time_limit_s == 60);
+  CHECK(run.success_exit_code == 5);
   CHECK(run_json_field(text, "processes") == "4");
   CHECK(run_json_field(text, "workdir") == "/w");
   CHECK(run_json_field(text, "nothing").empty());
@@ -70,7 +69,6 @@ TEST_CASE("nothing is started by a run.json that says it wrongly; its results ar
                                  "\"processes\":\"two\"",
                                  "\"nodes\":-1",
                                  "\"environment\":{\"A\":1}",
-                                 "\"setup\":\"a line\"",
                                  "\"shell\":\"no\"",
                                  "\"resources\":{\"cpus_per_task\":0}"};
   for (const std::string field : kFields) {

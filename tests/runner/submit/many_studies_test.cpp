@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "plan/prepared.hpp"
 #include "slurm_study.hpp"
 #include "spec/read_experiment.hpp"
 #include "submit/preparations.hpp"
@@ -84,16 +86,21 @@ struct PreparedStudy {
     make_folders(context.results);
     context.call_folder = temporary.path().string();
     context.executor = "slurm";
+    context.job_template = read_file(HPCBENCH_SOURCE_DIR "/templates/job.sh.mustache");
     context.array_template = read_file(HPCBENCH_SOURCE_DIR "/templates/slurm_array.sh.mustache");
   }
-  std::unique_ptr<Preparer> make_preparer(SlurmExecutor& executor) {
-    return std::make_unique<Preparer>(experiment, plan, context, executor, [](const std::string&) {});
+  std::unique_ptr<Dispatcher> make_dispatcher(Executor& executor, Clock& clock) {
+    preparations = preparation_experiment(experiment, "slurm");
+    of_build = preparation_plan(preparations, plan, 0);
+    events.emplace(context.results, Reading{}, std::vector<Listener*>{});
+    return std::make_unique<Dispatcher>(preparations, of_build, context, executor, clock, *events);
   }
 
   TemporaryFolder temporary;
-  Experiment experiment;
-  Plan plan;
+  Experiment experiment, preparations;
+  Plan plan, of_build;
   RenderContext context;
+  std::optional<Events> events;
 };
 
 TEST_CASE("preparations of several studies: one squeue asks for all, and a controller that takes none keeps nobody waiting") {
@@ -107,8 +114,8 @@ TEST_CASE("preparations of several studies: one squeue asks for all, and a contr
   }
   settings.max_queued = 8;
   SlurmExecutor executor(settings, slurm, clock, [](const std::string&) {});
-  std::vector<std::unique_ptr<Preparer>> makers;
-  for (const auto& study : studies) makers.push_back(study->make_preparer(executor));
+  std::vector<std::unique_ptr<Dispatcher>> makers;
+  for (const auto& study : studies) makers.push_back(study->make_dispatcher(executor, clock));
   int busy = 3;  // sbatch is refused for the time being so often
   slurm.fault = [&](int) { return busy-- > 0 ? FakeSlurm::Fault::busy : FakeSlurm::Fault::none; };
 
@@ -117,13 +124,11 @@ TEST_CASE("preparations of several studies: one squeue asks for all, and a contr
   for (; rounds < 100 && std::find(made.begin(), made.end(), false) != made.end(); ++rounds) {
     std::size_t submitted = 0;
     for (std::size_t i = 0; i < makers.size(); ++i) {
-      bool again = false;
       if (made[i]) continue;
       const double before_s = clock.monotonic_s();
-      const std::optional<PreparationStatus> status = makers[i]->advance(0, again);
+      made[i] = !makers[i]->step();
       CHECK(clock.monotonic_s() == before_s);
-      made[i] = status && status->succeeded();
-      submitted += makers[i]->is_submitted(0) ? 1 : 0;
+      submitted += makers[i]->running().size();
     }
     CHECK(submitted <= 8);
     if (rounds % 4 == 3) slurm.finish_all();
@@ -133,28 +138,11 @@ TEST_CASE("preparations of several studies: one squeue asks for all, and a contr
   CHECK(slurm.jobs.size() == 20);
   CHECK(slurm.calls["squeue"] <= rounds + 1);
   for (const auto& study : studies) {  // what waited for the controller kept its folder
-    const PreparationStatus status = preparation_status(study->context.results, study->plan.prepared[0], 1);
+    const PreparationStatus status = preparation_status(study->context.results, study->plan.prepared[0], {});
+    CHECK(status.succeeded());
     CHECK(status.attempt == 1);
     CHECK(status.highest == 1);
   }
-}
-
-TEST_CASE("preparations that the executor has not taken are given up, and the next call makes them anew") {
-  FakeSlurm slurm;
-  ManualClock clock;
-  PreparedStudy study("study");
-  SlurmSettings settings;
-  settings.studies = {{"study", study.context.results}};
-  SlurmExecutor executor(settings, slurm, clock, [](const std::string&) {});
-  slurm.fault = [](int) { return FakeSlurm::Fault::busy; };
-  const std::unique_ptr<Preparer> maker = study.make_preparer(executor);
-  bool again = false;
-  CHECK_FALSE(maker->advance(0, again));
-  CHECK_FALSE(maker->is_submitted(0));
-  maker->revoke_unsubmitted();
-  const PreparationStatus status = preparation_status(study.context.results, study.plan.prepared[0], 1);
-  CHECK(status.state == State::planned);
-  CHECK(status.highest == 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "launch/launch_block.hpp"
+#include "launch/launch_job.hpp"
 
 #include <fmt/format.h>
 
@@ -39,12 +39,37 @@ void say_of_block(const std::string& text) {
   std::fflush(stderr);
 }
 
-/// The block's part of attempts.txt. UnavailableError where there is none.
-std::vector<BatchAttempt> block_attempts(const std::filesystem::path& batch, std::size_t index, const std::string& hash) {
+/// The attempts of a batch, in order. `hash`: of its list of hashes; UnavailableError where that differs. Empty: the list has
+/// none.
+std::vector<BatchAttempt> read_batch(const std::string& batch_folder, const std::string& hash) {
+  const std::string path = batch_folder + "/" + (hash.empty() ? "attempts.txt" : kHashesFile);
+  const std::string text = read_file(path);
+  if (!hash.empty() && sha256_hex(text) != hash) {
+    throw UnavailableError(fmt::format("error: {} changed after the batch was submitted; nothing of it is executed", path));
+  }
+  std::vector<BatchAttempt> attempts;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t blank = hash.empty() ? std::string::npos : line.find(' ');
+    if (line.empty() || (!hash.empty() && blank == std::string::npos)) continue;
+    attempts.push_back(blank == std::string::npos ? BatchAttempt{line, ""}
+                                                  : BatchAttempt{line.substr(blank + 1), line.substr(0, blank)});
+  }
+  return attempts;
+}
+
+/// The attempts of the array's element `index`: those of its line of blocks.txt, or where there is no such file the one in its
+/// line of attempts.txt. UnavailableError where there are none. `in_block`: which of the two it is.
+std::vector<BatchAttempt> job_attempts(const std::filesystem::path& batch, std::size_t index, const std::string& hash,
+                                       bool& in_block) {
   const std::vector<BatchAttempt> attempts = read_batch(batch.string(), hash);
-  const std::vector<BlockLines> blocks = parse_blocks(read_file(batch / kBlocksFile));
-  if (index >= blocks.size() || blocks[index].first + blocks[index].count > attempts.size())
-    throw UnavailableError(fmt::format("error: no block in line {} of {}", index + 1, (batch / kBlocksFile).string()));
+  const std::optional<std::string> lines = read_file_if_there(batch / kBlocksFile);
+  in_block = lines.has_value();
+  std::vector<BlockLines> blocks = parse_blocks(lines.value_or(""));
+  if (!in_block && index < attempts.size()) return {attempts[index]};
+  if (index >= blocks.size() || blocks[index].first + blocks[index].count > attempts.size()) {
+    const char* const list = in_block ? kBlocksFile : "attempts.txt";
+    throw UnavailableError(fmt::format("error: no attempt in line {} of {}", index + 1, (batch / list).string()));
+  }
   const auto first = attempts.begin() + static_cast<std::ptrdiff_t>(blocks[index].first);
   return {first, first + static_cast<std::ptrdiff_t>(blocks[index].count)};
 }
@@ -167,29 +192,35 @@ int run_side_by_side(const OwnBlock& block, std::size_t width) {
   return why.empty() ? 0 : block.leave(next, why);
 }
 
-}  // namespace
-
-int launch_block(const std::string& batch_folder, const std::string& hash) {
-  namespace fs = std::filesystem;
-  const Supervisor holds_signals(Supervisor::Place::batch);  // until an attempt's own takes them
-  const fs::path batch = fs::absolute(batch_folder + "/.").lexically_normal().parent_path();
-  const std::size_t index = array_element("launch --block");
-  OwnBlock block{batch, block_attempts(batch, index, hash), {}, slurm_job_facts(), {}};
-  for (const BatchAttempt& attempt : block.attempts)
-    block.folders.push_back((batch.parent_path().parent_path() / attempt.path).string());
-  const std::string folder = block_folder(batch.string(), index);
+/// Claims the block, then runs its attempts.
+int run_block(OwnBlock& block, std::size_t index) {
+  const std::string folder = block_folder(block.batch.string(), index);
   make_folders(folder);
-  const std::string token = batch.filename().string();
-  if (!try_claim(folder, {.revoked = false, .why = {}, .token = token, .job = block.job.name, .process = this_process()})) {
-    say_of_block("somebody has this block already; leaving");
+  const Claim claim{.revoked = false, .why = {}, .token = block.token(), .job = block.job.name, .process = this_process()};
+  if (!try_claim(folder, claim)) {
+    say_of_block("another job has this block already; leaving");
     return 0;
   }
   const RunInfo first = run_of(block.folders.front());
   const auto most = static_cast<std::size_t>(std::max(1, first.side_by_side));
   const std::size_t width = std::clamp<std::size_t>(block.folders.size(), 1, most);
-  block.place.nodes = draw_nodes(block.folders, first, block.job, token, index, folder);
+  block.place.nodes = draw_nodes(block.folders, first, block.job, block.token(), index, folder);
   if (width > 1) block.place.bindings = folder + "/" + kBindingsFile;
   return width > 1 ? run_side_by_side(block, width) : run_one_by_one(block);
+}
+
+}  // namespace
+
+int launch_job(const std::string& batch_folder, const std::string& hash) {
+  namespace fs = std::filesystem;
+  const Supervisor holds_signals(Supervisor::Place::batch);  // until an attempt's own takes them
+  const fs::path batch = fs::absolute(batch_folder + "/.").lexically_normal().parent_path();
+  const std::size_t index = array_element("launch --job");
+  bool in_block = false;
+  OwnBlock block{batch, job_attempts(batch, index, hash, in_block), {}, slurm_job_facts(), {}};
+  for (const BatchAttempt& attempt : block.attempts)
+    block.folders.push_back((batch.parent_path().parent_path() / attempt.path).string());
+  return in_block ? run_block(block, index) : launch_attempt(block.folders.front(), block.token(), block.attempts.front().hash);
 }
 
 }  // namespace hpcbench

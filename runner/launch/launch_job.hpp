@@ -25,9 +25,6 @@ struct BatchAttempt {
   std::string hash;  // attempt_hash; empty: of a batch of an earlier version
 };
 
-/// Those of a batch, in order. `hash`: of its list of hashes; UnavailableError where that differs. Empty: the list has none.
-std::vector<BatchAttempt> read_batch(const std::string& batch_folder, const std::string& hash);
-
 /// launch_attempt, in a job of Slurm in which others follow: the run's own time limit is kept, not the job's.
 AttemptEnd launch_in_block(const std::string& attempt_folder, const std::string& token, const std::string& hash,
                            const BlockPlace& block);
