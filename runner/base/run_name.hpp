@@ -8,8 +8,8 @@
 namespace hpcbench {
 
 /// `plan` asks for repeats and `run` makes them; warm-ups come before them and never enter a statistic; imported runs were
-/// not started by hpcbench: they enter every statistic, and are no repeats. A preparation makes what other runs use; it counts in
-/// no table.
+/// not started by hpcbench: they enter every statistic, and are no repeats. A preparation makes what other runs use; it counts
+/// in no table.
 enum class RunKind { imported, repeat, warmup, preparation };
 
 /// Which run of a configuration: repeats `r01`, `r02` ..., imported runs `i01` ..., warm-ups `w01` ..., preparations `p01`.

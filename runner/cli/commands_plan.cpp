@@ -220,8 +220,7 @@ void render_preparations(const Study& study, const RenderContext& submitted, con
     if (!has_own_job(study.experiment, plan, i) || submitted.prepared.contains(plan.prepared[i].folder())) continue;
     const std::string id = fmt::format("{:016x}", number++);
     const Plan of_instance = preparation_plan(preparations, plan, i);
-    const RenderedAttempt attempt =
-        render_attempt(preparations, of_instance, 0, {RunKind::preparation, 1}, 1, id, submitted);
+    const RenderedAttempt attempt = render_attempt(preparations, of_instance, 0, {RunKind::preparation, 1}, 1, id, submitted);
     const std::string path = folder + "/" + to_string(attempt.key);
     make_folders(path);
     write_file(path + "/run.json", attempt.run_json, Durability::none);

@@ -63,8 +63,8 @@ void note_stopped(const std::string& folder, const std::string& by, std::optiona
 
 }  // namespace
 
-JobScript::JobScript(std::string attempt_folder, std::string run_dir, RunInfo run, SlurmJobFacts job,
-                     Supervisor& supervisor, double grace_s, const BlockPlace* block)
+JobScript::JobScript(std::string attempt_folder, std::string run_dir, RunInfo run, SlurmJobFacts job, Supervisor& supervisor,
+                     double grace_s, const BlockPlace* block)
     : folder_(std::move(attempt_folder)),
       run_dir_(std::move(run_dir)),
       run_(std::move(run)),
@@ -199,7 +199,8 @@ ScriptEnd JobScript::run(StartedFacts started) {
   Supervision& supervision = end.facts.supervision;
   supervision.wall_s = monotonic_s() - begin_s_;
   if (begun) {
-    end.broken = note_reports({try_folder(), folder_, run_.processes, run_.success_exit_code}, script_, asked_to_end(), end.facts);
+    end.broken =
+        note_reports({try_folder(), folder_, run_.processes, run_.success_exit_code}, script_, asked_to_end(), end.facts);
   } else if (try_ > 0) {
     supervision.setup = script_end(script_, run_.success_exit_code);
     if (const std::optional<std::string> line = refused_option(folder_)) {

@@ -10,13 +10,13 @@ inline constexpr double kEndingGraceS = 5.0;
 
 /// Runs an attempt: claims it, executes its job.sh, which starts `hpcbench rank`s, waits, and writes finished.json last of all.
 /// With an executor that has steps this process is in a job of Slurm; otherwise the ranks are processes of this machine.
-/// `token` is what the submission handed over (HPCBENCH_TOKEN). Without it the attempt is run by hand: this process becomes bash
-/// with job.sh, nothing is claimed, and output goes to ./manual-TIME.
-/// Returns the exit status that the program should end with: 0 if all succeeded or another job has the claim, that of the first
-/// failed process (128 + its signal; 1 where it failed with 0), 85 where it asks to be continued, 124 when the time limit ended
-/// it, 143 when it was cancelled, 127 when a process could not be started. UnavailableError if the folder cannot be written
-/// (full disk, read-only ...); no process is left behind then. Changes the signal mask and dispositions of the calling process
-/// for good and waits for any child of it: the last thing that a program does.
+/// `token` is what the submission handed over (HPCBENCH_TOKEN). Without it the attempt is run by hand: this process becomes
+/// bash with job.sh, nothing is claimed, and output goes to ./manual-TIME. Returns the exit status that the program should end
+/// with: 0 if all succeeded or another job has the claim, that of the first failed process (128 + its signal; 1 where it failed
+/// with 0), 85 where it asks to be continued, 124 when the time limit ended it, 143 when it was cancelled, 127 when a process
+/// could not be started. UnavailableError if the folder cannot be written (full disk, read-only ...); no process is left behind
+/// then. Changes the signal mask and dispositions of the calling process for good and waits for any child of it: the last thing
+/// that a program does.
 ///
 /// `hash`: attempt_hash as the submission passed it (HPCBENCH_HASH); empty: a job of an earlier version. An attempt whose files
 /// differ is claimed and fails; nothing of it is executed.

@@ -100,8 +100,7 @@ Supervisor::Place prepare_signals(bool in_slurm) {
 
 /// Before the next run may begin: it may write the same files.
 void keep_outside(const JobPlace& place, const std::string& run_json) {
-  keep_outside_files(place.folder, place.run_dir,
-                     parse_run_json(run_json).outside.value_or(std::vector<OutsideGlob>()));
+  keep_outside_files(place.folder, place.run_dir, parse_run_json(run_json).outside.value_or(std::vector<OutsideGlob>()));
 }
 
 /// Makes the attempt's folder again if its program deleted it: without a claim and an outcome the run would execute twice.

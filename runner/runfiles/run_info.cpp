@@ -321,8 +321,8 @@ std::string find_obstacle(std::string_view text, const RunInfo& info) {
   if (info.argv.empty() || info.argv[0].empty()) return "`argv` names no program";
   const char* const retired = !info.inject.empty() ? "inject" : info.alone ? "allocation.calibrate" : nullptr;
   if (retired == nullptr) return "";
-  return fmt::format(
-      "this run was planned with `{}`, which this version does not have: start it with the version that made it", retired);
+  return fmt::format("this run was planned with `{}`, which this version does not have: start it with the version that made it",
+                     retired);
 }
 
 }  // namespace

@@ -77,10 +77,10 @@ class Preparing {
   bool detach_;
   RenderContext& context_;
   Call& call_;
-  std::vector<std::size_t> needed_;                // instances, in the order in which they are made
-  std::vector<bool> again_;                        // by instance: it gets another attempt
-  std::vector<State> state_;                       // by instance
-  std::vector<std::unique_ptr<Making>> makings_;   // by instance: while it is being made
+  std::vector<std::size_t> needed_;               // instances, in the order in which they are made
+  std::vector<bool> again_;                       // by instance: it gets another attempt
+  std::vector<State> state_;                      // by instance
+  std::vector<std::unique_ptr<Making>> makings_;  // by instance: while it is being made
   std::optional<Listed> making_here_;
 };
 

@@ -110,8 +110,13 @@ TEST_CASE("what is no number of an array's element begins no attempt") {
   make_folders(batch);
   make_folders(attempt);
   write_file(batch + "/attempts.txt", "c/r01/a1\n", Durability::none);
-  const nlohmann::json run = {{"schema", 1},    {"argv", {"true"}}, {"nodes", 1}, {"executor", "slurm"},
-                              {"processes", 1}, {"workdir", "/"},   {"resources", {{"cpus_per_task", 1}}}};
+  const nlohmann::json run = {{"schema", 1},
+                              {"argv", {"true"}},
+                              {"nodes", 1},
+                              {"executor", "slurm"},
+                              {"processes", 1},
+                              {"workdir", "/"},
+                              {"resources", {{"cpus_per_task", 1}}}};
   write_file(attempt + "/run.json", run.dump(), Durability::none);
   write_file(attempt + "/job.sh", job_script_of(run), Durability::none);
   for (const char* const index : {"", "-1", "x", "0x"}) {

@@ -65,12 +65,8 @@ TEST_CASE("rules in reading.json say only whether a metric is a series") {
 }
 
 TEST_CASE("nothing is started by a run.json that says it wrongly; its results are still read") {
-  const char* const kFields[] = {"\"processes\":0",
-                                 "\"processes\":\"two\"",
-                                 "\"nodes\":-1",
-                                 "\"environment\":{\"A\":1}",
-                                 "\"shell\":\"no\"",
-                                 "\"resources\":{\"cpus_per_task\":0}"};
+  const char* const kFields[] = {"\"processes\":0",           "\"processes\":\"two\"", "\"nodes\":-1",
+                                 "\"environment\":{\"A\":1}", "\"shell\":\"no\"",      "\"resources\":{\"cpus_per_task\":0}"};
   for (const std::string field : kFields) {
     const std::string text = run_json_with(field);
     CAPTURE(text);
