@@ -1,6 +1,7 @@
 #include "ports/free_port.hpp"
 
 #include <netinet/in.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -73,7 +74,10 @@ FreePort& FreePort::operator=(FreePort&& other) noexcept {
 }
 
 std::optional<FreePort> FreePort::draw() {
-  std::random_device random;
+  // Not std::random_device: it asks for the processor's features, which takes long on virtual machines.
+  unsigned seed = 0;
+  if (::getrandom(&seed, sizeof seed, 0) < 0) return std::nullopt;
+  std::minstd_rand random(seed);
   std::uniform_int_distribution<int> draw(kFirstPort, kLastPort);
   for (int tried = 0; tried < kDraws; ++tried) {
     const int port = draw(random);

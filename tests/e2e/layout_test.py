@@ -85,7 +85,7 @@ class Careless(StudyTest):
 
     def test_it_removes_the_folder_of_the_attempt_and_its_launcher_is_killed(self):
         self.write("s.yaml", STUDY.replace("FOLDER", str(self.folder)) + "retries: {lost: 0}\n")
-        self.write("work.sh", f'echo begun >> "{self.folder}/executions"\nrm -rf "${{1%/out}}"\nkill -9 $PPID\n')
+        self.write("work.sh", f'echo begun >> "{self.folder}/executions"\nrm -rf "${{1%/out}}"\nkill -9 $(cut -d" " -f4 /proc/$PPID/stat)\n')
         said = self.hpcbench("run", "s.yaml", code=1)
         self.assertIn("its folder was deleted after its job was submitted", said.stderr)
         self.hpcbench("run", "s.yaml", code=1)
