@@ -309,8 +309,8 @@ class EarlyEnds(BlockTest):
         self.run_blocks()
         batch, = self.results.glob("batches/*")
         before = len(self.executions())
-        done = self.hpcbench("launch", "--block", str(batch), env={"SLURM_ARRAY_TASK_ID": "0"})
-        self.assertIn("somebody has this block already", done.stderr)
+        done = self.hpcbench("launch", "--job", str(batch), env={"SLURM_ARRAY_TASK_ID": "0"})
+        self.assertIn("another job has this block already", done.stderr)
         self.assertEqual(len(self.executions()), before)
 
 
