@@ -46,7 +46,7 @@ struct Metric {
   // Of the same: what other cells of the row, or members of the innermost object around the value, must be.
   Condition where = {};
   DecimalMark decimal = DecimalMark::unknown;  // of the numbers in its files; unknown: not declared
-  std::vector<std::string> context = {};  // patterns of earlier lines whose groups `index` may name
+  std::vector<std::string> context = {};       // patterns of earlier lines whose groups `index` may name
   // How values compare; no part of the rules by which files are read.
   std::optional<Better> better = {};  // absent: by the unit, else by the name
 
