@@ -22,6 +22,7 @@
 #include "launch/launch.hpp"
 #include "launch/slurm_job.hpp"
 #include "launch/supervisor.hpp"
+#include "runfiles/attempt_hash.hpp"
 #include "runfiles/block_claim.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/rank_binding.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/json_text.hpp"
 #include "base/take.hpp"
