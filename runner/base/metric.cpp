@@ -128,6 +128,7 @@ void write_metric(JsonWriter& json, const Metric& metric, bool names_series) {
     for (const std::string& context : metric.context) json.value(context);
     json.end();
   }
+  if (!metric.absent.empty()) json.member("absent", metric.absent);
   if (metric.decimal != DecimalMark::unknown) json.member("decimal", to_string(metric.decimal));
   if (!metric.where.empty()) {
     json.key("where").begin_object();

@@ -38,9 +38,10 @@ bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") !
 
 /// What `take` and `skip` made of the values, where a person would wonder.
 void explain_take(const Metric& spec, const std::vector<std::string>& files, bool readable, MetricMatches& matches) {
-  if (matches.value && spec.take != "last") {
-    matches.place = fmt::format("{} ({} of {} value{})", matches.place, spec.take, matches.chosen_from,
-                                matches.chosen_from == 1 ? "" : "s");
+  if (matches.value && (spec.take != "last" || matches.declared_absent > 0)) {
+    const std::string absent = matches.declared_absent > 0 ? fmt::format(", {} absent", matches.declared_absent) : "";
+    matches.place =
+        fmt::format("{} ({} of {}{})", matches.place, spec.take, counted(matches.chosen_from, "value", "values"), absent);
   } else if (matches.count > 0 && matches.chosen_from == 0) {
     matches.warnings.push_back(fmt::format("{} value{} there, and `skip: {}` leaves none", matches.count,
                                            matches.count == 1 ? " is" : "s are", spec.skip));
@@ -88,14 +89,37 @@ std::string tell_not_finite(const MetricMatches& matches) {
 
 bool may_have_words(const Metric& spec) { return spec.series && *spec.series != "epoch" && *spec.series != "step"; }
 
+DeclaredAbsent::DeclaredAbsent(const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    if (const std::optional<double> number = parse_plain_number(value)) numbers_.push_back(*number);
+    texts_.push_back(lower_case(value));
+  }
+}
+
+bool DeclaredAbsent::names(const WrittenNumber& number, std::string_view text) const {
+  if (number.kind == WrittenNumber::Kind::number)
+    return std::find(numbers_.begin(), numbers_.end(), number.value) != numbers_.end();
+  return !texts_.empty() && std::find(texts_.begin(), texts_.end(), lower_case(std::string(trim(text)))) != texts_.end();
+}
+
 MatchTaker::MatchTaker(const Metric& spec)
     : name_(spec.name),
       series_(spec.series),
       words_allowed_(may_have_words(spec)),
+      declared_absent_(spec.absent),
       taken_(parse_take(spec.take).value_or(Take()), spec.skip),
       numbers_(spec.unit.empty() ? unit_in_name(spec.name) : spec.unit, spec.decimal) {}
 
+void MatchTaker::take_absent(std::string_view text) {
+  if (matches_.absent++ == 0) matches_.first_absent = printable(trim(text.substr(0, 60)));
+}
+
 bool MatchTaker::take(double value, std::optional<double> index) {
+  if (declared_absent_.names({WrittenNumber::Kind::number, value}, {})) {
+    ++matches_.declared_absent;
+    take_absent(fmt::format("{}", value));
+    return false;
+  }
   const bool chosen = taken_.add(value);
   ++matches_.count;
   matches_.ends_not_finite = false;
@@ -135,6 +159,11 @@ bool MatchTaker::take_text(std::string_view text, std::optional<std::string_view
 
 bool MatchTaker::take_number(const WrittenNumber& read, std::string_view text, std::optional<std::string_view> index) {
   using Kind = WrittenNumber::Kind;
+  if (declared_absent_.names(read, text)) {
+    ++matches_.declared_absent;
+    take_absent(text);
+    return false;
+  }
   const std::optional<double> number = read.kind == Kind::number ? std::optional(read.value) : std::nullopt;
   const std::optional<double> numbered = number && index ? numbers_.read_index(*index) : std::nullopt;
   if (number && index && !numbered) {
@@ -158,7 +187,7 @@ bool MatchTaker::take_number(const WrittenNumber& read, std::string_view text, s
   if (read.kind == Kind::not_finite) {
     take_not_finite(text);
   } else if (read.kind == Kind::absent) {
-    if (matches_.absent++ == 0) matches_.first_absent = printable(trim(text));
+    take_absent(text);
   } else {
     take_no_number(text, read.why);
   }
@@ -166,6 +195,11 @@ bool MatchTaker::take_number(const WrittenNumber& read, std::string_view text, s
 }
 
 void MatchTaker::take_not_finite(std::string_view text) {
+  if (declared_absent_.names({WrittenNumber::Kind::not_finite}, text)) {
+    ++matches_.declared_absent;
+    take_absent(text);
+    return;
+  }
   taken_.add_not_finite();
   matches_.ends_not_finite = true;
   if (matches_.not_finite++ == 0) matches_.first_not_finite = printable(text.substr(0, 60));

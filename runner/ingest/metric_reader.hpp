@@ -32,7 +32,8 @@ struct MetricMatches {
   std::string first_not_number;     // `1,234`, and
   std::string first_not_number_at;  // its place
   std::string why_not_number;       // what to do, if the reader knows
-  long long absent = 0;             // matches such as `N/A` and `-`
+  long long absent = 0;             // matches such as `N/A` and `-`, and
+  long long declared_absent = 0;    // of them those that the metric's `absent` names
   std::string first_absent;
   std::string unit;                   // that the file prints behind the numbers of a metric without one: `GB/s`
   std::string place;                  // of the value that was taken, else of the last: `metrics.csv:17 (max of 40 values)`
@@ -49,6 +50,18 @@ std::string tell_not_finite(const MetricMatches& matches);
 
 /// Whether words may name the points of its series: epochs and steps are numbers.
 bool may_have_words(const Metric& spec);
+
+/// The values that the key `absent` of a metric names.
+class DeclaredAbsent {
+ public:
+  explicit DeclaredAbsent(const std::vector<std::string>& values);
+  /// Numbers compare by value, in the metric's unit; `text` is that of anything else.
+  bool names(const WrittenNumber& number, std::string_view text) const;
+
+ private:
+  std::vector<double> numbers_;
+  std::vector<std::string> texts_;  // in small letters
+};
 
 /// Keeps the values of one metric. A series of more than 65,536 points is thinned evenly, so that memory stays bounded; the
 /// last point is always among them.
@@ -79,12 +92,14 @@ class MatchTaker {
   static constexpr std::size_t kMostPoints = 65'536;
 
   void keep(SeriesPoint point);
+  void take_absent(std::string_view text);
   /// That of the word that stands for an index, from 1.
   long long number_of_word(std::string_view word);
 
   std::string name_;
   bool series_;
   bool words_allowed_;
+  DeclaredAbsent declared_absent_;
   TakenValue taken_;
   NumberReader numbers_;
   bool indexed_ = false;

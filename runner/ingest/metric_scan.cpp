@@ -342,7 +342,7 @@ ScannedPiece MetricScanner::feed(std::string_view written) {
     while (!not_finite.empty() && not_finite.data() < text.data() + end) {
       const auto at = static_cast<std::size_t>(not_finite.data() - text.data());
       impl_->taker.take_not_finite(not_finite);
-      if (!piece.first_not_finite) piece.first_not_finite = shown.lines_before(at);
+      if (impl_->taker.matches().not_finite == 1) piece.first_not_finite = shown.lines_before(at);
       not_finite = impl_->find_not_finite(text, text.find_first_of("\r\n", at));
     }
   };

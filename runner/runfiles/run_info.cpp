@@ -110,6 +110,8 @@ std::vector<Metric> read_metrics_json(std::string_view list) {
     metric.decimal = parse_decimal_mark(text("decimal"));
     for (const std::string_view context : scan_array(find_member(members, "context")).value_or(std::vector<std::string_view>()))
       metric.context.push_back(json_string(context).value_or(""));
+    for (const std::string_view absent : scan_array(find_member(members, "absent")).value_or(std::vector<std::string_view>()))
+      metric.absent.push_back(json_string(absent).value_or(""));
     metric.where = read_where(find_member(members, "where"));
     metric.header_line = std::max(0LL, json_integer(find_member(members, "header")).value_or(0));
     if (!metric.name.empty() && (!metric.file.empty() || metric.is_formula())) metrics.push_back(std::move(metric));

@@ -204,6 +204,17 @@ void read_take(MapReader& reader, const YamlNode& node, Metric& metric, Diagnost
   }
 }
 
+/// Values of the file that are no values.
+void read_absent(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
+  if (!reader.has("absent")) return;
+  const YamlNode* node = reader.take("absent");
+  if (node == nullptr) return;
+  if (metric.source == "accounting" || metric.source == "time") {
+    diagnostics.add(reader.location_of("absent"), fmt::format("`absent` is not of {}", cite(metric.source)), "leave it out");
+  }
+  if (const auto texts = read_texts(*node, "`absent`", diagnostics)) metric.absent = *texts;
+}
+
 /// `wall_s` of runs that hpcbench starts is its own clock's: budgets, looks and estimates of time rest on it.
 void read_name(MapReader& reader, const YamlNode& node, bool imported, Metric& metric, Diagnostics& diagnostics) {
   assign(metric.name, reader.filled_text("name"));
@@ -287,7 +298,8 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
                     "it is computed for imported runs, too");
   }
   std::vector<std::string> of_files = metric_source_keys();
-  of_files.insert(of_files.end(), {"file", "series", "index", "header", "where", "take", "skip", "decimal", "context"});
+  of_files.insert(of_files.end(),
+                  {"file", "series", "index", "header", "where", "take", "skip", "absent", "decimal", "context"});
   for (const std::string& key : of_files) {
     if (reader.take(key) == nullptr) continue;
     diagnostics.add(reader.location_of(key), fmt::format("{} is about files, and a formula reads none", cite(key)),
@@ -331,6 +343,7 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   read_header(reader, metric, diagnostics);
   read_where(reader, metric, diagnostics);
   read_take(reader, node, metric, diagnostics);
+  read_absent(reader, metric, diagnostics);
   metric.decimal = read_decimal_mark(reader);
   refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index", "header", "context"}, "metrics",
                          "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", diagnostics);

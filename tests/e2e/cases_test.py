@@ -190,6 +190,7 @@ class Cases(StudyTest):
         cpu, wall = r"pattern: 'CPU Utilized: (\S+)', unit: s", r"pattern: 'Job Wall-clock time: (\S+)', unit: s"
         seff = {name: [f"name: wall_s_{name[0]}, {wall}", f"name: cpu_s_{name[0]}, {cpu}",
                        rf"name: cpu_efficiency_percent_{name[0]}, pattern: 'CPU Efficiency: (\S+)', unit: '%'"] for name in ("a.seff", "b.seff")}
+        seff["a.seff"].append(r"name: memory_a, pattern: 'Memory Utilized: ([0-9.]+ \w+)', unit: bytes, absent: [0]")
         seff["b.seff"].append(r"name: memory_gb_b, pattern: 'Memory Utilized: ([0-9.]+ \w+)', unit: GB")
         seff["c.seff"] = [r"name: wall_s_c, pattern: 'Job Wall-time: +\S+ +(\S+)', unit: s", r"name: cpu_s_c, pattern: 'CPU Utilisation: +\S+ +(\S+)', unit: s",
                           r"name: memory_mb_c, pattern: 'Mem Utilisation: +\S+ +([0-9.]+ \w+)', unit: MB", r"name: gpu_percent_c, pattern: 'GPU Utilisation: +(\d+ *%)', unit: '%'"]
@@ -202,8 +203,8 @@ class Cases(StudyTest):
     def test_10_members_are_steps(self):
         loss, time = "pointer: /lm loss/values", "pointer: /iteration-time/values"
         self.check("10-json-keyed-by-step", {"golden.json": [
-            f"name: lm_loss_series, {loss}/*, index: '*', series: step", f"name: lm_loss_at_60, {loss}/60", f"name: lm_loss_at_31, {loss}/31",
-            f"name: iteration_s_median, {time}/*, unit: s, take: median, skip: 1", f"name: iteration_s_first, {time}/*, unit: s, take: first"]}, ["iteration_s_first"])
+            f"name: lm_loss_series, {loss}/*, index: '*', series: step, absent: [nan]", f"name: lm_loss_at_60, {loss}/60", f"name: lm_loss_at_31, {loss}/31",
+            f"name: iteration_s_median, {time}/*, unit: s, take: median, skip: 1", f"name: iteration_s_first, {time}/*, unit: s, take: first, absent: [nan]"]})
 
     def test_11_preambles(self):
         gather, fio = "header: '^.\"identifier', unit: GB/s", "header: '^.$'"
@@ -253,6 +254,16 @@ class Cases(StudyTest):
         found = self.speedups(case, "bulk-{}n.out", nodes, r"pattern: 'LOOP\+:.*real time *([0-9.]+)', unit: s")
         for n, want in ((2, 1.9705), (4, 3.8839), (8, 7.1114), (16, 12.627)):
             self.assertAlmostEqual(found[n], want, delta=want * 1e-4)
+
+    def test_22_not_run(self):
+        mean = r"pattern: '^ *File {} *: +\S+ +\S+ +([0-9.]+) +\S+$', unit: 1/s"
+        nodes = [1, 2, 4, 8, 16]
+        files = {f"meta-{n}.log": [f"name: create_per_s_{n}, {mean.format('creation')}", f"name: read_per_s, {mean.format('read')}, absent: [0]",
+                                   r"name: create_spread, pattern: '^ *File creation *: .* ([0-9.]+)$', unit: 1/s, absent: [0]"] for n in nodes}
+        found = self.check("22-zero-means-not-run", files, [f"create_speedup_{n}" for n in nodes], more="success: {pattern: '^SUMMARY'}\n")
+        self.assertIn("metric read_per_s: all of its 1 value is absent, the first `0.000`", found["meta-1.log"]["warnings"])
+        self.assertEqual((found["meta-8.log"]["outcome"], found["meta-16.log"]["outcome"]), ("succeeded", "failed"))
+        self.assertEqual(found["meta-16.log"]["metrics"], {})
 
 
 if __name__ == "__main__":

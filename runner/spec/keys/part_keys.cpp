@@ -237,6 +237,7 @@ const KeySection& metric_keys() {
         .initial = "0",
         .least = 0,
         .most = kMostSkipped},
+       {.name = "absent", .kind = KeyKind::texts, .about = "numbers and texts that mean that there is no value: 0, nan"},
        {.name = "decimal",
         .kind = KeyKind::choice,
         .about = "what stands before the decimals of the numbers",

@@ -101,6 +101,43 @@ TEST_CASE("take: a run says what was taken, and why there is nothing") {
   CHECK(warned("metric lost: no file is absent.log"));
 }
 
+TEST_CASE("absent: declared values are no values, in text, JSON, tables and rules") {
+  Metric spec{"mfu", "*", "mfu ([0-9.-]+)%", "%"};
+  spec.absent = {"-100", "nan", "Unknown"};
+  const std::string log = "mfu -100.00%\nmfu nan%\nmfu 36.5%\nmfu 40%\nmfu -100%\n";
+  MetricMatches matches = read_metric_text(spec, log, "a.log");
+  CHECK(matches.value == 40);
+  CHECK(matches.place == "a.log:4 (last of 2 values, 3 absent)");
+  CHECK(matches.not_finite == 0);
+  spec.take = "first";
+  CHECK(read_metric_text(spec, log, "a.log").value == 36.5);
+  spec.take = "count";
+  CHECK(read_metric_text(spec, log, "a.log").value == 2);
+  // Another value that is not finite keeps its own place.
+  CHECK(read_metric_text(spec, "mfu nan%\nmfu inf%\n", "a.log").first_not_finite_at == "a.log:2");
+
+  spec.take = "first";
+  spec.source = "pointer";
+  spec.selector = "/*/v";
+  const char* const kDocument = R"([{"v": NaN}, {"v": "nan"}, {"v": -100.0}, {"v": "unknown"}, {"v": 3}])";
+  matches = read_metric_text(spec, kDocument, "a.json");
+  CHECK(matches.value == 3);
+  CHECK(matches.place == "a.json:1 (first of 1 value, 4 absent)");
+
+  spec.source = "column";
+  spec.selector = "v";
+  matches = read_metric_text(spec, "v,w\n-1e2,1\nunknown,2\n", "a.csv");
+  CHECK_FALSE(matches.value);
+  CHECK(matches.warnings == std::vector<std::string>{"all of its 2 values are absent, the first `-1e2`"});
+
+  const ReadingRules rules{{spec}, 0, std::nullopt};
+  Reading reading;
+  reading.rules = {{rules_hash(rules), rules}};
+  reading.usual = rules_hash(rules);
+  const Reading read = parse_reading(reading_json(reading));
+  CHECK(read.rules.begin()->second.metrics.at(0).absent == spec.absent);
+}
+
 TEST_CASE("take: rules without it keep their hash, and with it come back from run.json and reading.json") {
   const ReadingRules plain{{{"a", "f", "x", "s", std::nullopt, "pattern", ""}}, 0, std::nullopt};
   CHECK(rules_json(plain) == R"({"metrics":[{"name":"a","file":"f","pattern":"x","unit":"s","series":false}],)"
