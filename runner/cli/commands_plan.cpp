@@ -137,56 +137,21 @@ int check_file(const StudyOptions& options) {
   return 0;
 }
 
-/// What `run` hands over together.
-struct PlannedBatch {
-  std::vector<PlannedRun> runs;
-  std::vector<std::size_t> blocks;   // their sizes; empty: each run is an element of the array
-  std::vector<std::string> options;  // of blocks
-};
+/// Whether jobs of the study execute blocks.
+bool in_blocks(const Study& study) { return study.experiment.in_blocks() && executor_kind(study.experiment.executor).blocks; }
 
-constexpr std::size_t kRunsOfBatch = 1000;
-
-/// The repeats of the plan in blocks, as `run` takes them: so many runs and the rest of the last one's block at a time.
-std::vector<PlannedBatch> block_batches_in_order(const Study& study, const RenderContext& context) {
-  const std::vector<DueRun> runs = repeats_in_order(study.selected());
-  std::vector<PlannedBatch> batches;
-  for (std::size_t begin = 0; begin < runs.size();) {
-    std::size_t end = std::min(begin + kRunsOfBatch, runs.size());
-    while (end < runs.size() && runs[end].planned.block == runs[end - 1].planned.block) ++end;
-    const std::vector<DueRun> part(runs.begin() + static_cast<std::ptrdiff_t>(begin),
-                                   runs.begin() + static_cast<std::ptrdiff_t>(end));
-    for (const BlockBatch& made : make_blocks(study.experiment, study.selected(), part, kRunsOfBatch, context)) {
-      PlannedBatch& batch = batches.emplace_back();
-      batch.options = made.options;
-      for (const std::vector<std::size_t>& block : made.blocks) {
-        for (const std::size_t i : block) batch.runs.push_back(part[i].planned);
-        batch.blocks.push_back(block.size());
-      }
-    }
-    begin = end;
-  }
-  return batches;
-}
-
-/// Runs in the order of the plan as `run` hands them over together: with Slurm those of equal resources, up to the usual size.
-std::vector<PlannedBatch> batches_in_order(const Study& study, const RenderContext& context) {
-  const ExecutorKind& kind = executor_kind(study.experiment.executor);
-  if (kind.blocks && study.experiment.in_blocks()) return block_batches_in_order(study, context);
-  std::vector<PlannedBatch> batches;
-  std::map<std::vector<std::string>, std::size_t> open;  // by options: where the batch that still grows is
+/// What `run` takes together: so many runs in order and, in blocks, the rest of the last one's block.
+std::vector<std::vector<DueRun>> parts_in_order(const Study& study) {
+  constexpr std::size_t kRunsOfPart = 1000;
+  const bool with_warmups = executor_kind(study.experiment.executor).runs_here;
+  std::vector<std::vector<DueRun>> parts(1);
   for (const PlannedRun& run : runs_in_order(study.selected())) {
-    if (run.name.kind == RunKind::warmup && !kind.runs_here) continue;
-    const Configuration& configuration = study.selected().configurations[run.configuration];
-    const auto options = batch_options(study.experiment, configuration, context);
-    const auto found = open.find(options);
-    if (found != open.end() && batches[found->second].runs.size() < kRunsOfBatch) {
-      batches[found->second].runs.push_back(run);
-    } else {
-      open[options] = batches.size();
-      batches.push_back({{run}, {}, {}});
-    }
+    if (run.name.is_warmup() && !with_warmups) continue;
+    const bool splits_block = in_blocks(study) && !parts.back().empty() && parts.back().back().planned.block == run.block;
+    if (parts.back().size() >= kRunsOfPart && !splits_block) parts.emplace_back();
+    parts.back().push_back({run});
   }
-  return batches;
+  return parts;
 }
 
 /// A batch's script and its list of attempts, below `folder`.
@@ -197,18 +162,16 @@ void write_batch(const std::string& folder, const std::string& id, const std::st
   write_file(path.parent_path() / "attempts.txt", attempts, Durability::none);
 }
 
-/// The script of a batch as `run` would submit it, and its list of attempts, below `folder`.
+/// The script of a batch as `run` would submit it, and its lists, below `folder`.
 void render_batch(const Study& study, const RenderContext& context, const std::string& folder, const std::string& id,
-                  const PlannedBatch& batch, const std::string& attempts) {
-  const Configuration& any = study.selected().configurations[batch.runs.front().configuration];
-  if (!batch.blocks.empty()) {
-    const auto count = static_cast<int>(batch.blocks.size());
-    write_batch(folder, id, render_array_script(study.experiment, batch.options, id, count, context, true), attempts);
-    write_file(folder + "/batches/" + id + "/" + kBlocksFile, blocks_text(batch.blocks), Durability::none);
-    return;
-  }
-  const auto text = render_batch_script(study.experiment, any, id, static_cast<int>(batch.runs.size()), context);
-  if (text) write_batch(folder, id, *text, attempts);
+                  const JobBatch& batch, const Configuration& any, const std::string& attempts) {
+  const auto text = render_batch_script(study.experiment, any, batch, id, context, in_blocks(study));
+  if (!text) return;
+  write_batch(folder, id, *text, attempts);
+  if (!in_blocks(study)) return;
+  std::vector<std::size_t> sizes;
+  for (const std::vector<std::size_t>& job : batch.jobs) sizes.push_back(job.size());
+  write_file(folder + "/batches/" + id + "/" + kBlocksFile, blocks_text(sizes), Durability::none);
 }
 
 /// The jobs that make preparations which are not there yet, as `run` would submit them. Their batches are numbered from
@@ -225,14 +188,39 @@ void render_preparations(const Study& study, const RenderContext& submitted, con
     make_folders(path);
     write_file(path + "/run.json", attempt.run_json, Durability::none);
     write_file(path + "/job.sh", attempt.job_sh, Durability::none);
-    const auto script = render_batch_script(preparations, of_instance.configurations.front(), id, 1, submitted);
+    const Configuration& any = of_instance.configurations.front();
+    const auto script = render_batch_script(
+        preparations, any,
+        make_jobs(preparations, of_instance, {{runs_in_order(of_instance).front()}}, 1, submitted, false).front(), id,
+        submitted);
     if (script) write_batch(folder, id, *script, to_string(attempt.key) + "\n");
+  }
+}
+
+/// Writes the first attempt of a run below the folder of `context`, with its job.sh as `submitted` has it, to the byte, also
+/// where a script names its own folder.
+void write_first_attempt(const Study& study, const PlannedRun& run, const std::string& batch, const RenderContext& context,
+                         const RenderContext& submitted) {
+  const auto rendered_in = [&](const RenderContext& where) {
+    return render_attempt(study.experiment, study.selected(), run.configuration, run.name, 1, batch, where);
+  };
+  const RenderedAttempt attempt = rendered_in(context);
+  const RenderedAttempt as_submitted = rendered_in(submitted);
+  make_folders(attempt.folder);
+  write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
+  write_file(attempt.folder + "/job.sh", as_submitted.job_sh, Durability::none);
+  for (const FilledDeck& deck : as_submitted.decks) {
+    const std::filesystem::path path = std::filesystem::path(output_folder(attempt.folder)) / deck.to;
+    make_folders(path.parent_path().string());
+    write_file(path.string(), deck.content, Durability::none);
   }
 }
 
 /// Renders the first attempt of every run below `folder`, as `run` would, with Slurm the scripts of the batches, too, which
 /// name the study's own results; runs nothing.
 void render_scripts(const Study& study, const BlockTimes& times, const std::string& folder) {
+  constexpr std::size_t kMostJobs = 1000;  // of a batch
+  const Plan& plan = study.selected();
   RenderContext submitted = make_render_context(study);
   submitted.block_times = times;
   find_made_preparations(study, submitted);
@@ -241,27 +229,21 @@ void render_scripts(const Study& study, const BlockTimes& times, const std::stri
   std::size_t count = 0;
   std::size_t number = 0;
   render_preparations(study, submitted, context.results, number);
-  for (const PlannedBatch& batch : batches_in_order(study, context)) {
-    const std::string id = fmt::format("{:016x}", number++);
-    std::string attempts;
-    for (const PlannedRun& run : batch.runs) {
-      const auto rendered_in = [&](const RenderContext& where) {
-        return render_attempt(study.experiment, study.selected(), run.configuration, run.name, 1, id, where);
-      };
-      const RenderedAttempt attempt = rendered_in(context);
-      const RenderedAttempt as_submitted = rendered_in(submitted);  // to the byte, also where a script names its own folder
-      make_folders(attempt.folder);
-      write_file(attempt.folder + "/run.json", attempt.run_json, Durability::none);
-      write_file(attempt.folder + "/job.sh", as_submitted.job_sh, Durability::none);
-      for (const FilledDeck& deck : as_submitted.decks) {
-        const std::filesystem::path path = std::filesystem::path(output_folder(attempt.folder)) / deck.to;
-        make_folders(path.parent_path().string());
-        write_file(path.string(), deck.content, Durability::none);
+  for (const std::vector<DueRun>& runs : parts_in_order(study)) {
+    for (const JobBatch& batch : make_jobs(study.experiment, plan, runs, kMostJobs, context, in_blocks(study))) {
+      const std::string id = fmt::format("{:016x}", number++);
+      std::string attempts;
+      for (const std::vector<std::size_t>& job : batch.jobs) {
+        for (const std::size_t i : job) {
+          const PlannedRun& run = runs[i].planned;
+          write_first_attempt(study, run, id, context, submitted);
+          attempts += to_string(AttemptKey{plan.configurations[run.configuration].id, run.name, 1}) + "\n";
+          ++count;
+        }
       }
-      attempts += to_string(attempt.key) + "\n";
-      ++count;
+      const Configuration& any = plan.configurations[runs[batch.jobs.front().front()].planned.configuration];
+      render_batch(study, submitted, context.results, id, batch, any, attempts);
     }
-    render_batch(study, submitted, context.results, id, batch, attempts);
   }
   say(fmt::format("rendered {} job scripts below {}; each runs by hand with `bash job.sh`{}", count, context.results,
                   executor_kind(context.executor).steps

@@ -126,13 +126,6 @@ std::vector<std::string> batch_options(const Experiment& experiment, const Confi
   return context.array_template.empty() ? std::vector<std::string>() : slurm_options(experiment, configuration);
 }
 
-std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& configuration,
-                                               const std::string& batch, int count, const RenderContext& context) {
-  if (executor_kind(context.executor).described) return batch_system_script(experiment, configuration, context);
-  if (context.array_template.empty()) return std::nullopt;
-  return render_array_script(experiment, slurm_options(experiment, configuration), batch, count, context);
-}
-
 std::string batch_script_path(const std::string& batch) { return "batches/" + batch + "/job.sh"; }
 
 std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,

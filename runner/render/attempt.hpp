@@ -117,9 +117,6 @@ std::string batch_script_path(const std::string& batch);
 /// executor starts each attempt by itself.
 std::vector<std::string> batch_options(const Experiment& experiment, const Configuration& configuration,
                                        const RenderContext& context);
-/// The script of a batch of `count` attempts of configurations like this one; absent where the executor needs none.
-std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& configuration,
-                                               const std::string& batch, int count, const RenderContext& context);
 /// The script of a batch of `count` attempts, or blocks, with these options.
 std::string render_array_script(const Experiment& experiment, const std::vector<std::string>& options, const std::string& batch,
                                 int count, const RenderContext& context, bool blocks = false);

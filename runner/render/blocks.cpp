@@ -13,6 +13,7 @@
 #include "base/executor_kind.hpp"
 #include "base/text.hpp"
 #include "plan/baselines.hpp"
+#include "render/batch_system_script.hpp"
 #include "render/block_parts.hpp"
 #include "render/packing.hpp"
 
@@ -215,37 +216,65 @@ std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& 
   return kBlockMarginS + packed_time_s(sum_s, longest_s, lanes);
 }
 
-std::vector<BlockBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
-                                    std::size_t limit, const RenderContext& context) {
-  const bool submits = !context.array_template.empty();
-  std::vector<BlockBatch> batches;
-  std::map<std::vector<std::string>, std::size_t> open;  // by options: where the batch that still grows is
-  const auto add = [&](std::vector<std::size_t>& block) {
-    const Configuration& any = plan.configurations[largest_of(plan, runs, block)];
-    std::vector<std::string> options;
-    if (submits) {
-      const std::vector<DueRun> chosen = chosen_runs(runs, block);
-      const int lanes = lanes_of(experiment, chosen.size());
-      options = slurm_block_options(experiment, any, block_time_s(plan, chosen, context.block_times, lanes), lanes);
-    }
-    const auto found = open.find(options);
-    if (found != open.end() && batches[found->second].blocks.size() < limit) {
-      batches[found->second].blocks.push_back(std::move(block));
+namespace {
+
+/// Batches that grow: a job joins the last one of its options while that has room.
+class GrowingBatches {
+ public:
+  explicit GrowingBatches(std::size_t limit) : limit_(limit) {}
+
+  void add(const std::vector<std::string>& options, std::vector<std::size_t> job) {
+    const auto found = open_.find(options);
+    if (found != open_.end() && batches_[found->second].jobs.size() < limit_) {
+      batches_[found->second].jobs.push_back(std::move(job));
       return;
     }
-    open[options] = batches.size();
-    batches.push_back({options, {std::move(block)}});
-  };
-  for (PartedBlock& block : part_blocks(experiment, plan, runs, submits, context.block_times)) {
-    for (std::vector<std::size_t>& part : block.parts) add(part);
+    open_[options] = batches_.size();
+    batches_.push_back({options, {std::move(job)}});
   }
-  return batches;
+  std::vector<JobBatch> take() { return std::move(batches_); }
+
+ private:
+  std::size_t limit_;
+  std::vector<JobBatch> batches_;
+  std::map<std::vector<std::string>, std::size_t> open_;  // by options: where the batch that still grows is
+};
+
+}  // namespace
+
+std::vector<JobBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+                                  std::size_t limit, const RenderContext& context) {
+  const bool submits = !context.array_template.empty();
+  GrowingBatches batches(limit);
+  for (PartedBlock& block : part_blocks(experiment, plan, runs, submits, context.block_times)) {
+    for (std::vector<std::size_t>& part : block.parts) {
+      std::vector<std::string> options;
+      if (submits) {
+        const Configuration& any = plan.configurations[largest_of(plan, runs, part)];
+        const std::vector<DueRun> chosen = chosen_runs(runs, part);
+        const int lanes = lanes_of(experiment, chosen.size());
+        options = slurm_block_options(experiment, any, block_time_s(plan, chosen, context.block_times, lanes), lanes);
+      }
+      batches.add(options, std::move(part));
+    }
+  }
+  return batches.take();
 }
 
-std::optional<std::string> render_block_script(const Experiment& experiment, const BlockBatch& blocks, const std::string& batch,
-                                               const RenderContext& context) {
+std::vector<JobBatch> make_jobs(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+                                std::size_t limit, const RenderContext& context, bool in_blocks) {
+  if (in_blocks) return make_blocks(experiment, plan, runs, limit, context);
+  GrowingBatches batches(limit);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    batches.add(batch_options(experiment, plan.configurations[runs[i].planned.configuration], context), {i});
+  return batches.take();
+}
+
+std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& any, const JobBatch& batch,
+                                               const std::string& id, const RenderContext& context, bool in_blocks) {
+  if (executor_kind(context.executor).described) return batch_system_script(experiment, any, context);
   if (context.array_template.empty()) return std::nullopt;
-  return render_array_script(experiment, blocks.options, batch, static_cast<int>(blocks.blocks.size()), context, true);
+  return render_array_script(experiment, batch.options, id, static_cast<int>(batch.jobs.size()), context, in_blocks);
 }
 
 void check_blocks(const Experiment& experiment, const Plan& plan) {

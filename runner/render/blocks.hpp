@@ -13,16 +13,17 @@ namespace hpcbench {
 /// Most runs of a block: a job of Slurm has at most 40,000 steps (MaxStepCount), and a run that cannot begin takes three.
 inline constexpr std::size_t kLargestBlock = 1000;
 
-/// A batch of blocks that ask Slurm for the same things: an array, one block an element.
-struct BlockBatch {
-  std::vector<std::string> options;              // of #SBATCH lines
-  std::vector<std::vector<std::size_t>> blocks;  // each in the order of running: indices into the runs that were given
-};
-
 /// A run that is to begin, and in which attempt.
 struct DueRun {
   PlannedRun planned;
   int attempt = 1;
+};
+
+/// Jobs that ask for the same things: an array, one job an element. A job executes a list of runs in order: one run, or the
+/// runs of a block.
+struct JobBatch {
+  std::vector<std::string> options;            // of #SBATCH lines, or the like
+  std::vector<std::vector<std::size_t>> jobs;  // indices into the runs that were given
 };
 
 /// The runs of a plan that blocks are made of: without warm-ups, which would warm another node.
@@ -36,12 +37,16 @@ std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& 
 /// The blocks of these runs, in their order, longer ones than Slurm takes in parts (split_block): of each repeat those that ask
 /// for the same things but for the time and, with mixed shapes, the number of nodes, of which a block has the most that one of
 /// its runs has. A batch has at most `limit` of them.
-std::vector<BlockBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
-                                    std::size_t limit, const RenderContext& context);
+std::vector<JobBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+                                  std::size_t limit, const RenderContext& context);
 
-/// The script of such a batch; absent where the executor needs none.
-std::optional<std::string> render_block_script(const Experiment& experiment, const BlockBatch& blocks, const std::string& batch,
-                                               const RenderContext& context);
+/// The jobs of these runs: blocks where `in_blocks` says so, otherwise one run each. A batch has at most `limit` jobs.
+std::vector<JobBatch> make_jobs(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+                                std::size_t limit, const RenderContext& context, bool in_blocks);
+
+/// The script of such a batch, whose id is `id` and which has runs of `any`; absent where the executor needs none.
+std::optional<std::string> render_batch_script(const Experiment& experiment, const Configuration& any, const JobBatch& batch,
+                                               const std::string& id, const RenderContext& context, bool in_blocks = false);
 
 /// InputError, at the place of `allocation`, where the runs of a plan cannot be allocated in blocks by Slurm, or smaller runs
 /// leave more of them idle than the file allows.

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <map>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -71,65 +70,31 @@ void Dispatcher::Impl::make_due_batches(const std::vector<std::size_t>& chosen, 
   for (const std::size_t run : chosen) {
     if (make_attempt_folder(run)) taken.push_back(run);
   }
-  const std::deque<Pending> queue = in_blocks() ? make_block_batches(taken) : make_attempt_batches(taken);
+  const std::deque<Pending> queue = make_job_batches(taken);
   pending.insert(first ? pending.begin() : pending.end(), queue.begin(), queue.end());
 }
 
-/// In the order of their first runs.
-std::vector<std::vector<std::size_t>> Dispatcher::Impl::equal_parts(const std::vector<std::size_t>& taken) {
-  if (taken.empty()) return {};
-  const auto limit = static_cast<std::size_t>(std::max(1, executor.batch_limit()));
-  std::vector<std::vector<std::size_t>> parts;
-  std::map<std::vector<std::string>, std::size_t> open;  // by options: where the part that still grows is
-  for (const std::size_t run : taken) {
-    const auto options = batch_options(experiment, plan.configurations[runs[run].planned.configuration], context);
-    const auto found = open.find(options);
-    if (found != open.end() && parts[found->second].size() < limit) {
-      parts[found->second].push_back(run);
-    } else {
-      open[options] = parts.size();
-      parts.push_back({run});
-    }
-  }
-  return parts;
-}
-
-std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_attempt_batches(const std::vector<std::size_t>& taken) {
-  std::deque<Pending> queue;
-  for (const std::vector<std::size_t>& part : equal_parts(taken)) {
-    const Configuration& any = plan.configurations[runs[part.front()].planned.configuration];
-    const std::deque<Pending> made = write_batch(part, {}, [&](const std::string& id) {
-      return render_batch_script(experiment, any, id, static_cast<int>(part.size()), context);
-    });
-    queue.insert(queue.end(), made.begin(), made.end());
-  }
-  return queue;
-}
-
-std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_block_batches(const std::vector<std::size_t>& taken) {
+std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_job_batches(const std::vector<std::size_t>& taken) {
   std::vector<DueRun> due;
   for (const std::size_t run : taken) due.push_back({runs[run].planned, runs[run].highest() + 1});
   const auto limit = static_cast<std::size_t>(std::max(1, executor.batch_limit()));
   std::deque<Pending> queue;
-  for (const BlockBatch& batch : make_blocks(experiment, plan, due, limit, context)) {
-    std::vector<std::size_t> members;
-    std::vector<std::size_t> sizes;
-    for (const std::vector<std::size_t>& block : batch.blocks) {
-      for (const std::size_t i : block) members.push_back(taken[i]);
-      sizes.push_back(block.size());
-    }
-    const std::deque<Pending> made =
-        write_batch(members, sizes, [&](const std::string& id) { return render_block_script(experiment, batch, id, context); });
+  for (const JobBatch& batch : make_jobs(experiment, plan, due, limit, context, in_blocks())) {
+    const std::deque<Pending> made = write_batch(taken, batch);
     queue.insert(queue.end(), made.begin(), made.end());
   }
   return queue;
 }
 
 /// Folders are there; list, files, one sync, journal; in this order, so that at each point the disk tells what was certainly
-/// not handed over. `blocks`: how many of them each block has; empty: there are none.
-std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
-    const std::vector<std::size_t>& taken, const std::vector<std::size_t>& blocks,
-    const std::function<std::optional<std::string>(const std::string& id)>& script) {
+/// not handed over. `jobs` has indices into `due`.
+std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(const std::vector<std::size_t>& due, const JobBatch& jobs) {
+  std::vector<std::size_t> taken;
+  std::vector<std::size_t> sizes;
+  for (const std::vector<std::size_t>& job : jobs.jobs) {
+    for (const std::size_t i : job) taken.push_back(due[i]);
+    sizes.push_back(job.size());
+  }
   const std::string id = random_hex(kBatchIdDigits);
   std::vector<AttemptKey> keys;
   std::vector<RenderedAttempt> rendered;
@@ -139,25 +104,25 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(
     rendered.push_back(render_attempt(experiment, plan, planned.configuration, planned.name, keys.back().attempt, id, context,
                                       next_segment(run)));
   }
-  const auto batch =
-      std::make_shared<LiveBatch>(LiveBatch{AttemptBatch::create(context.results, id, keys, blocks), taken.size()});
+  const auto batch = std::make_shared<LiveBatch>(LiveBatch{
+      AttemptBatch::create(context.results, id, keys, in_blocks() ? sizes : std::vector<std::size_t>()), taken.size()});
   std::vector<std::string> hashes;
   for (const RenderedAttempt& attempt : rendered) hashes.push_back(write_attempt_files(attempt));
   if (!executor.runs_here()) context.hashes_sha256 = batch->batch.write_hashes(keys, hashes);
-  if (const auto text = script(id)) write_file(context.results + "/" + batch_script_path(id), *text, Durability::none);
+  const Configuration& any = plan.configurations[runs[taken.front()].planned.configuration];
+  if (const auto text = render_batch_script(experiment, any, jobs, id, context, in_blocks()))
+    write_file(context.results + "/" + batch_script_path(id), *text, Durability::none);
   sync_file_system(context.results);
   events.intended(id, keys);
 
   std::deque<Pending> queue;
-  std::size_t element = 0;
-  std::size_t left = blocks.empty() ? 1 : blocks.front();  // of it
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    leave_old_batches(taken[i]);
-    runs.add_intended(taken[i], keys[i].attempt);
-    queue.push_back({taken[i], batch, static_cast<int>(element), hashes[i]});
-    if (--left > 0) continue;
-    ++element;
-    left = element < blocks.size() ? blocks[element] : 1;
+  std::size_t i = 0;
+  for (std::size_t element = 0; element < sizes.size(); ++element) {
+    for (const std::size_t end = i + sizes[element]; i < end; ++i) {
+      leave_old_batches(taken[i]);
+      runs.add_intended(taken[i], keys[i].attempt);
+      queue.push_back({taken[i], batch, static_cast<int>(element), hashes[i]});
+    }
   }
   return queue;
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "render/blocks.hpp"
 #include "submit/attempt_batch.hpp"
 #include "submit/dispatcher.hpp"
 #include "submit/judge.hpp"
@@ -80,13 +81,10 @@ struct Dispatcher::Impl {
   void make_batches();
   std::vector<std::size_t> take_due();
   void make_due_batches(const std::vector<std::size_t>& chosen, bool first);
-  std::deque<Pending> make_attempt_batches(const std::vector<std::size_t>& taken);
-  std::deque<Pending> make_block_batches(const std::vector<std::size_t>& taken);
-  std::deque<Pending> write_batch(const std::vector<std::size_t>& taken, const std::vector<std::size_t>& blocks,
-                                  const std::function<std::optional<std::string>(const std::string& id)>& script);
+  std::deque<Pending> make_job_batches(const std::vector<std::size_t>& taken);
+  std::deque<Pending> write_batch(const std::vector<std::size_t>& due, const JobBatch& jobs);
   /// Whether jobs have a block of attempts each. On this machine one attempt follows another in any case.
   bool in_blocks() const { return experiment.in_blocks() && !executor.runs_here(); }
-  std::vector<std::vector<std::size_t>> equal_parts(const std::vector<std::size_t>& taken);
   bool make_attempt_folder(std::size_t run);
   void discover_attempts(std::size_t run);
   void leave_old_batches(std::size_t run);

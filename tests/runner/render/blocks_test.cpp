@@ -38,9 +38,9 @@ TEST_CASE("blocks: one repeat of one shape each, in the plan's order; equal ones
   const auto batches = make_blocks(experiment, plan, runs, 100, folder.context);
   REQUIRE(batches.size() == 2);  // by nodes
   std::size_t all = 0;
-  for (const BlockBatch& batch : batches) {
-    REQUIRE(batch.blocks.size() == 2);
-    for (const auto& block : batch.blocks) {
+  for (const JobBatch& batch : batches) {
+    REQUIRE(batch.jobs.size() == 2);
+    for (const auto& block : batch.jobs) {
       CHECK(block.size() == 3);
       CHECK(std::is_sorted(block.begin(), block.end()));
       for (const std::size_t i : block) CHECK(runs[i].planned.block == runs[block.front()].planned.block);
@@ -63,7 +63,8 @@ TEST_CASE("blocks: their script starts the launcher of blocks, and steps ask for
   const Experiment experiment = block_experiment();
   const Plan plan = make_plan(experiment);
   const auto batches = make_blocks(experiment, plan, repeats_in_order(plan), 100, folder.context);
-  const auto script = render_block_script(experiment, batches.front(), "00112233445566aa", folder.context);
+  const auto script =
+      render_batch_script(experiment, plan.configurations.front(), batches.front(), "00112233445566aa", folder.context, true);
   CHECK(script->find("launch --job ") != std::string::npos);
   CHECK(script->find("2 blocks, one element of the array each") != std::string::npos);
   const RenderedAttempt attempt = render_attempt(experiment, plan, 0, {RunKind::repeat, 1}, 1, "b", folder.context);
@@ -92,8 +93,8 @@ TEST_CASE("blocks: mixed ones have the nodes of their largest run, and what is l
   const std::vector<DueRun> runs = repeats_in_order(plan);
   const auto batches = make_blocks(experiment, plan, runs, 100, folder.context);
   REQUIRE(batches.size() == 1);
-  REQUIRE(batches[0].blocks.size() == 2);
-  CHECK(batches[0].blocks[0].size() == 6);
+  REQUIRE(batches[0].jobs.size() == 2);
+  CHECK(batches[0].jobs[0].size() == 6);
   CHECK(join(batches[0].options, " ").find("--nodes=2 ") != std::string::npos);
   const auto shapes = block_shapes(experiment, plan);
   REQUIRE(shapes.size() == 1);
@@ -222,8 +223,8 @@ TEST_CASE("parts: a block that Slurm would refuse is split, in every repeat alik
   folder.context.block_times.longest[""] = {300, "MaxTime of partition `short`"};  // 3 runs: 60 + 3 x 80
   const auto batches = make_blocks(experiment, plan, runs, 100, folder.context);
   std::map<std::vector<long long>, int> parts;  // values of k: how often
-  for (const BlockBatch& batch : batches) {
-    for (const auto& block : batch.blocks) {
+  for (const JobBatch& batch : batches) {
+    for (const auto& block : batch.jobs) {
       std::vector<long long> values;
       for (const std::size_t i : block)
         values.push_back(*find_binding(plan.bindings(plan.configurations[runs[i].planned.configuration]), "k")->integer());
