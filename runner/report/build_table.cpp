@@ -86,7 +86,9 @@ std::vector<std::string> known_metrics(const Experiment& experiment, const Plan&
       metrics_sorted_by(experiment.report.sort, axes, scale_by).empty())
     return {};
   std::set<std::string> names;
-  for (const Metric& metric : experiment.work.metrics) names.insert(metric.name);
+  for (const std::vector<Metric>* declared : {&experiment.work.metrics, &experiment.described}) {
+    for (const Metric& metric : *declared) names.insert(metric.name);
+  }
   for (const Override& entry : experiment.overrides) {
     if (!entry.metrics) continue;
     for (const Metric& metric : *entry.metrics) names.insert(metric.name);

@@ -72,7 +72,7 @@ std::vector<char> find_folders(const OpenFolder& folder, const std::vector<Attem
   return there;
 }
 
-/// Every attempt of a batch, in no order.
+/// Every attempt of a run in a batch, in no order. Preparations have batches too, and no place in the index.
 std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
   std::vector<AttemptKey> keys;
   std::error_code error;
@@ -82,7 +82,8 @@ std::vector<AttemptKey> attempts_of_batches(const std::string& results) {
     for (std::string_view rest = *list; !rest.empty();) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      if (std::optional<AttemptKey> key = parse_attempt_key(line)) keys.push_back(*std::move(key));
+      std::optional<AttemptKey> key = parse_attempt_key(line);
+      if (key && key->run.kind != RunKind::preparation) keys.push_back(*std::move(key));
     }
   }
   return keys;

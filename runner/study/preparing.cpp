@@ -119,17 +119,17 @@ class FoundMade {
   std::map<std::size_t, std::vector<std::string>> outdated_;
 };
 
-/// The instances that these configurations need, and those of the preparation that is asked for again whose inputs have
-/// changed, also where no run waits for them: `run --repeats` has refused to begin any, and sends people here.
-std::vector<std::size_t> needed_or_outdated(const Plan& plan, const std::vector<std::size_t>& configurations,
-                                            const std::string& name, FoundMade& found) {
+/// The instances that these configurations need, and those of the preparation that is asked for again that failed or whose
+/// inputs have changed, also where no run waits for them: `run --repeats` has begun none, and sends people here.
+std::vector<std::size_t> needed_or_due(const Plan& plan, const std::vector<std::size_t>& configurations,
+                                       const std::string& name, FoundMade& found) {
   const std::vector<std::size_t> needed = needed_by(plan, configurations);
   if (name.empty()) return needed;
   std::set<std::size_t> all(needed.begin(), needed.end());
   const std::vector<std::size_t> of_plan = instances_needed(plan);
   for (auto i = of_plan.rbegin(); i != of_plan.rend(); ++i) {  // each stands after those that it needs
     const PreparedInstance& instance = plan.prepared[*i];
-    if (instance.name == name && !found.outdated_inputs(*i).empty()) all.insert(*i);
+    if (instance.name == name && (found.status(*i).failed() || !found.outdated_inputs(*i).empty())) all.insert(*i);
     if (all.contains(*i)) all.insert(instance.needs.begin(), instance.needs.end());
   }
   return {all.begin(), all.end()};
@@ -147,7 +147,7 @@ std::vector<bool> asked_again(const Study& study, const Plan& plan, const std::v
     again[i] = instance.name == name && (failed || !changed.empty());
   }
   if (!name.empty() && std::find(again.begin(), again.end(), true) == again.end())
-    say(fmt::format("prepare: of {} nothing that runs wait for has failed or is out of date", name));
+    say(fmt::format("prepare: nothing of {} has failed or is out of date", name));
   return again;
 }
 
@@ -223,7 +223,7 @@ Preparing::Preparing(const Study& study, const Plan& plan, const std::vector<std
       state_(plan.prepared.size(), State::open),
       makings_(plan.prepared.size()) {
   FoundMade found(study, plan, context.call_folder);
-  needed_ = needed_or_outdated(plan, configurations, again, found);
+  needed_ = needed_or_due(plan, configurations, again, found);
   again_ = asked_again(study, plan, needed_, again, found);
 }
 
@@ -370,11 +370,24 @@ bool any_failed_preparation(const Study& study, const Plan& plan) {
   return std::any_of(all.begin(), all.end(), [&](const Configuration& each) { return !view.obstacle(each).empty(); });
 }
 
+bool has_failed(const Study& study, const std::string& name) {
+  const PreparationView view(study, study.selected());
+  const std::vector<std::size_t> needed = instances_needed(study.selected());
+  return std::any_of(needed.begin(), needed.end(),
+                     [&](const std::size_t i) { return study.selected().prepared[i].name == name && view.status(i).failed(); });
+}
+
 std::vector<std::size_t> unfinished_preparations(const Study& study) {
   const PreparationView view(study, study.selected());
+  std::vector<std::size_t> not_selected;
+  for (std::size_t i = 0; i < study.plan.configurations.size(); ++i) {
+    if (!study.selected().find(study.plan.configurations[i].id)) not_selected.push_back(i);
+  }
+  const std::vector<std::size_t> others = needed_by(study.plan, not_selected);
   std::vector<std::size_t> unfinished;
-  for (std::size_t i = 0; i < study.selected().prepared.size(); ++i) {
-    if (view.status(i).state == State::submitted) unfinished.push_back(i);
+  for (const std::size_t i : instances_needed(study.selected())) {
+    const bool others_need_it = std::find(others.begin(), others.end(), i) != others.end();
+    if (view.status(i).state == State::submitted && !others_need_it) unfinished.push_back(i);
   }
   return unfinished;
 }

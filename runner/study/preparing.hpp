@@ -95,10 +95,13 @@ RunnablePart find_runnable(const Study& study, const Plan& plan, const std::vect
 /// Whether a preparation that failed keeps a configuration from running.
 bool any_failed_preparation(const Study& study, const Plan& plan);
 
-/// Asks all attempts of preparations that run or wait to end. Says what became of those, if there are any; false if some were
+/// Whether an instance of the preparation of this name has failed that the selected configurations need.
+bool has_failed(const Study& study, const std::string& name);
+
+/// Asks the attempts of unfinished_preparations to end. Says what became of those, if there are any; false if some were
 /// not seen to end.
 bool end_preparations(const Study& study);
-/// Attempts of preparations that have not ended.
+/// Instances whose attempt has not ended that selected configurations need, and no others.
 std::vector<std::size_t> unfinished_preparations(const Study& study);
 
 /// What of that is made already, for those who only render.

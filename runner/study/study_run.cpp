@@ -239,9 +239,13 @@ void StudyRun::set_finished_aside() {
   if (repeated_.empty()) return;
   set_aside(*call_.store, study_.results, study_.experiment.name, repeated_, kMeasuredAgain, true);
   states_ = refresh_index(*call_.store, study_);
+  long long runs = 0;
+  for (auto key = repeated_.begin(); key != repeated_.end(); ++key) {  // the attempts of a run stand together
+    const bool same = key != repeated_.begin() && (key - 1)->config_id == key->config_id && (key - 1)->run == key->run;
+    runs += same ? 0 : 1;
+  }
   say(fmt::format("{0} set aside; `hpcbench compare {1}@aside {1}{2}` compares them with the new runs",
-                  counted(static_cast<long long>(repeated_.size()), "attempt is", "attempts are"),
-                  shell_quote(study_.experiment.name), study_.in_results));
+                  counted(runs, "run is", "runs are"), shell_quote(study_.experiment.name), study_.in_results));
 }
 
 Pace StudyRun::end_round() {
@@ -290,7 +294,8 @@ int StudyRun::summarise() const {
   for (const std::string& line : not_begun_lines(study_, runs)) say(line);
   for (const std::string& line : rounds_lines(study_, rounds_->view())) say(line);
   const int code = say_totals(study_, counts, stopped_);
-  return stopped_ ? 1 : code;
+  const bool failed_again = !options_.prepare_again.empty() && has_failed(study_, options_.prepare_again);
+  return stopped_ || failed_again ? 1 : code;
 }
 
 Pace StudyRun::end(int code) {

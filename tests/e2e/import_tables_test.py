@@ -41,6 +41,15 @@ class Tables(StudyTest):
         return json.loads(self.hpcbench("report", "old.yaml", "--format", "json", code=2).stdout)["rows"]
 
 
+class DeclaredMetrics(Tables):
+    def test_a_declared_metric_without_a_source_may_be_shown_before_it_is_imported(self):
+        self.write("t.csv", "gpu,time_s,mem\na,5,980 MB\n")
+        self.write("old.yaml", "experiment: old\nmatrix: {gpu: [a]}\nmetrics: [{name: time_s, unit: s}, {name: mem, unit: MB}]\n"
+                               "import: [t.csv]\nreport: {metric: time_s, columns: [gpu, median, mem]}\n")
+        self.hpcbench("check", "old.yaml")
+        self.assertRegex(self.hpcbench("report", "old.yaml").stdout, r"(?m)^a +5.* 980$")
+
+
 class Statistics(Tables):
     def test_headers_name_the_published_statistic(self):
         self.study("gpu,time_s,statistic,n\na,5,mean,3\nb,6,Average,4\n")

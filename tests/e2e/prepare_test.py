@@ -94,7 +94,7 @@ class Preparations(StudyTest):
         self.assertEqual(len(self.stdouts()), 8)
         self.assertEqual(len(self.attempts("build")), 3)
         self.assertIn("did you mean `build`?", self.hpcbench("retry", "made.yaml", "--prepare", "biuld", code=2).stderr)
-        self.assertIn("nothing that runs wait for has failed", self.hpcbench("retry", "made.yaml", "--prepare", "build").stderr)
+        self.assertIn("nothing of build has failed or is out of date", self.hpcbench("retry", "made.yaml", "--prepare", "build").stderr)
         self.assertEqual(len(self.attempts("build")), 3)
         clean = self.hpcbench("clean", "made.yaml").stdout
         self.assertIn("did not succeed", clean)
@@ -127,6 +127,39 @@ class Preparations(StudyTest):
         self.hpcbench("retry", "made.yaml", "--results", "elsewhere", "--prepare", "build")  # although no run of the file waits for it
         self.assertIn("12 of 12 runs succeeded",
                       self.hpcbench("run", "made.yaml", "--results", "elsewhere", "--repeats", "3").stderr)
+
+    def test_what_more_repeats_advise_after_a_failed_build_works(self):
+        self.hpcbench("run", "made.yaml")
+        self.write("src/b.c", "b")
+        self.write("act", "exit 3\n")
+        self.hpcbench("retry", "made.yaml", "--prepare", "build", code=1)  # no run waits for it, but it failed
+        self.assertIn("then `hpcbench retry --prepare build`", self.hpcbench("run", "made.yaml", "--repeats", "3", code=1).stderr)
+        self.write("act", "true\n")
+        self.hpcbench("retry", "--prepare", "build")
+        self.assertIn("12 of 12 runs succeeded", self.hpcbench("run", "made.yaml", "--repeats", "3").stderr)
+
+    def test_builds_are_no_runs_of_tables(self):
+        self.hpcbench("run", "made.yaml")
+        report = self.hpcbench("report", "made.yaml", "--orphans").stdout
+        self.assertNotIn("on record", self.hpcbench("report", "made.yaml").stdout)
+        self.assertEqual(report.count("2 succeeded"), 4, report)
+        self.assertNotIn(" 1 succeeded", report)
+        self.assertIn("8 runs: 8 succeeded", self.hpcbench("ls").stdout)
+
+    def test_cancel_only_ends_the_builds_that_no_other_run_needs(self):
+        self.write("act", "touch begun; while ! test -e go; do sleep 0.05; done\n")
+        process = self.begun()
+        self.assertEqual(len(self.launchers()), 1)
+        name = json.loads(next(self.folder.glob("results/made/prepare/build-*/a1/run.json")).read_text())["environment"]["FLAG"]
+        other = "two" if name == "one" else "one"
+        for needed_by_others in (f"flag={other}", "n=1"):
+            self.hpcbench("cancel", "made.yaml", "--only", needed_by_others, "--yes")
+            self.assertEqual(len(self.launchers()), 1)
+        self.hpcbench("cancel", "made.yaml", "--only", f"flag={name}", "--yes")
+        self.write("go", "")
+        self.assertEqual(process.wait(60), 1)
+        self.assertEqual(self.made(), sorted(["lib", other]))
+        self.assertEqual(self.stdouts(), [f"lib 7\n{other}\n"] * 4)
 
     def test_an_archive_has_no_builds(self):
         self.hpcbench("run", "made.yaml")
