@@ -46,7 +46,7 @@ std::string json_member_name(const JsonMember& member);
 /// The strings of an object; other members are left out.
 std::map<std::string, std::string> read_texts_object(std::string_view object);
 std::optional<bool> json_flag(std::string_view value);
-/// What a JSON pointer (RFC 6901) without `*` names, as json_scalar_text; absent if it is not there or no scalar.
+/// The scalar that a JSON pointer (RFC 6901) without `*` names, as json_scalar_text; absent if there is none.
 std::optional<std::string> json_text_at(std::string_view value, std::string_view pointer);
 /// The tokens of a JSON pointer; absent for a text that is none.
 std::optional<std::vector<std::string>> json_pointer_tokens(std::string_view pointer);

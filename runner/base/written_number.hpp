@@ -51,7 +51,7 @@ bool is_not_finite(std::string_view text);
 /// and `7.25` if only the first digits were captured. Durations are continued if `is_time`: `5m11.80s`, `2-03:14:25`.
 std::string_view whole_number(std::string_view text, std::size_t begin, std::size_t end, bool is_time);
 
-/// What a letter that touches a number multiplies it by, if `unit` is one of bytes: `9472K` as Slurm, ps and ls write it, by
+/// The factor of a letter that touches a number, if `unit` is one of bytes: `9472K` as Slurm, ps and ls write it, by
 /// 1024. `K` in a metric in KiB or kB is that unit.
 std::optional<double> factor_of_letter(std::string_view letter, const std::string& unit);
 
@@ -97,7 +97,7 @@ class MarkEvidence {
  public:
   /// In text `1,25` may be two values.
   MarkEvidence() = default;
-  /// Of one column of a table, counted from 0.
+  /// The evidence of one column of a table, counted from 0.
   MarkEvidence(char delimiter, std::size_t column) : is_column_(true), delimiter_(delimiter), column_(column) {}
 
   /// Whole lines.

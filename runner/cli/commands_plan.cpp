@@ -140,7 +140,7 @@ int check_file(const StudyOptions& options) {
 /// Whether jobs of the study execute blocks.
 bool in_blocks(const Study& study) { return study.experiment.in_blocks() && executor_kind(study.experiment.executor).blocks; }
 
-/// What `run` takes together: so many runs in order and, in blocks, the rest of the last one's block.
+/// The runs in order, in parts as `run` takes them: a thousand and, in blocks, the rest of the last block.
 std::vector<std::vector<DueRun>> parts_in_order(const Study& study) {
   constexpr std::size_t kRunsOfPart = 1000;
   const bool with_warmups = executor_kind(study.experiment.executor).runs_here;

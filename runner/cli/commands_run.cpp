@@ -175,7 +175,7 @@ std::vector<AttemptState> open_attempts(const Study& study, const std::vector<At
   return open;
 }
 
-/// What a cancel has ended so far.
+/// The numbers of what a cancel has ended so far.
 struct Ended {
   long long running = 0, revoked = 0, between_segments = 0;
   bool all = true;  // what was asked to end has ended

@@ -37,7 +37,7 @@ namespace {
 
 constexpr double kSlurmGraceS = 10;  // from the request to end a step to its end; `hpcbench cancel` looks at jobs for 25 s
 
-/// Where this job runs.
+/// The folders of the attempt that this job runs.
 struct JobPlace {
   std::string folder;   // the attempt's
   std::string run_dir;  // in it: the program's

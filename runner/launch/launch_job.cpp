@@ -77,8 +77,8 @@ std::vector<BatchAttempt> job_attempts(const std::filesystem::path& batch, std::
 
 RunInfo run_of(const std::string& attempt_folder) { return parse_run_json(read_file(attempt_folder + "/run.json")); }
 
-/// Whether the job goes on for as long as was asked for for this attempt: what it may take, or where there is one, an estimate.
-/// Where nobody knows, it does. `end_s`: the job's end, once asked for.
+/// Whether the job lasts long enough for this attempt: for its time limit, or its estimate where there is one. True where
+/// nothing says so. `end_s`: the job's end, once asked for.
 bool has_time(const std::string& attempt_folder, const SlurmJobFacts& job, std::optional<double>& end_s) {
   const RunInfo run = run_of(attempt_folder);
   const std::optional<double> share_s = run.estimated_s ? run.estimated_s : run.time_limit_s;

@@ -116,7 +116,7 @@ RunInfo read_run() {
 /// Programs under podman are no children of ours.
 bool usage_is_known(const RunInfo& run) { return run.container_runtime != "podman"; }
 
-/// Of the experiment.
+/// The names of the variables that the experiment sets.
 std::vector<std::string> own_variables(const RunInfo& run) {
   std::vector<std::string> names;
   for (const auto& [name, value] : run.environment) names.push_back(name);

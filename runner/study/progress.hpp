@@ -28,7 +28,7 @@ class Progress {
   /// A round of the study begins, with the counts of its plan. The line of a single study then counts from here: `block 3: 0/2
   /// done`, where it has a name only runs that had not ended before.
   void begin_round(const std::string& study, const std::string& name, const DispatchCounts& before);
-  /// What the line counts: of several studies all runs that have ended, and those of the present rounds.
+  /// The counts of the line: with several studies all runs that have ended, and those of the present rounds.
   DispatchCounts all_counts() const;
   /// What is known of the time that is still to go.
   RemainingTime& remaining() { return *remaining_; }

@@ -164,7 +164,7 @@ void RoundRun::end_jobs() {
   listeners_->index.flush(true);
 }
 
-/// What has not begun would only fail, too.
+/// Runs that have not begun would only fail, too.
 void RoundRun::stop_early(const std::string& why) {
   end_jobs();
   const OutcomeCounts counts = count_outcomes(counting_states(call_.store->states(study_.experiment.name)), round_.plan);

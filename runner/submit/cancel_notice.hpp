@@ -11,7 +11,7 @@ void leave_cancel_notice(const std::string& results);
 std::string read_cancel_notice(const std::string& results);
 /// The same with a request to the process that runs the study: it begins no more runs, and ends.
 void request_end(const std::string& results);
-/// Of the last such request; empty: none.
+/// The last such request; empty: there is none.
 std::string read_end_request(const std::string& results);
 
 }  // namespace hpcbench
