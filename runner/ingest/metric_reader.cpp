@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
@@ -35,6 +36,29 @@ bool is_csv_name(std::string_view name) {
   return unpacked_name(name).ends_with(".csv") || unpacked_name(name).ends_with(".tsv");
 }
 bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") != std::string_view::npos; }
+
+/// Names the values whose index occurs again.
+void explain_repeats(const Metric& spec, MetricMatches& matches) {
+  const Repeats& repeats = matches.repeats;
+  if (repeats.left_out == 0) return;
+  const long long counted_ones = matches.count - repeats.left_out;
+  // The line of the value is that of the last copy or unknown.
+  const bool may_be_another = spec.take == "first" || spec.take == "min" || spec.take == "max";
+  if (may_be_another && matches.value) matches.place.resize(std::min(matches.place.rfind(':'), matches.place.size()));
+  if (repeats.are_copies) {
+    matches.warnings.push_back(
+        fmt::format("its {} values are {} values that stand there several times with one index: each counts once",
+                    matches.count, counted_ones));
+    return;
+  }
+  const std::string at = matches.first_back_at.empty() ? "" : " at " + matches.first_back_at;
+  matches.warnings.push_back(fmt::format("`{}` goes back {}, first from {}{}: {} not count, since {} again{}",
+                                         spec.index.empty() ? "step" : printable(spec.index),
+                                         counted(matches.steps_back, "time", "times"), matches.first_back, at,
+                                         counted(repeats.left_out, "earlier value does", "earlier values do"),
+                                         repeats.left_out == 1 ? "its index occurs" : "their indexes occur",
+                                         spec.index.empty() ? "" : "; `take` of a metric without `index` is of all"));
+}
 
 /// What `take` and `skip` made of the values, where a person would wonder.
 void explain_take(const Metric& spec, const std::vector<std::string>& files, bool readable, MetricMatches& matches) {
@@ -89,6 +113,15 @@ std::string tell_not_finite(const MetricMatches& matches) {
 
 bool may_have_words(const Metric& spec) { return spec.series && *spec.series != "epoch" && *spec.series != "step"; }
 
+namespace {
+
+/// Whether the value changes where all values stand twice.
+bool is_of_all(Take::Kind kind) {
+  return kind == Take::Kind::sum || kind == Take::Kind::mean || kind == Take::Kind::count || kind == Take::Kind::quantile;
+}
+
+}  // namespace
+
 DeclaredAbsent::DeclaredAbsent(const std::vector<std::string>& values) {
   for (const std::string& value : values) {
     if (const std::optional<double> number = parse_plain_number(value)) numbers_.push_back(*number);
@@ -108,7 +141,8 @@ MatchTaker::MatchTaker(const Metric& spec)
       words_allowed_(may_have_words(spec)),
       declared_absent_(spec.absent),
       taken_(parse_take(spec.take).value_or(Take()), spec.skip),
-      numbers_(spec.unit.empty() ? unit_in_name(spec.name) : spec.unit, spec.decimal) {}
+      numbers_(spec.unit.empty() ? unit_in_name(spec.name) : spec.unit, spec.decimal),
+      counts_all_(spec.series || is_of_all(parse_take(spec.take).value_or(Take()).kind)) {}
 
 void MatchTaker::take_absent(std::string_view text) {
   if (matches_.absent++ == 0) matches_.first_absent = printable(trim(text.substr(0, 60)));
@@ -120,7 +154,7 @@ bool MatchTaker::take(double value, std::optional<double> index) {
     take_absent(fmt::format("{}", value));
     return false;
   }
-  const bool chosen = taken_.add(value);
+  const bool chosen = choose(value, index);
   ++matches_.count;
   matches_.ends_not_finite = false;
   if (!series_) return chosen;
@@ -128,6 +162,31 @@ bool MatchTaker::take(double value, std::optional<double> index) {
   const bool usable = index && std::abs(*index) < kLargestIndex;
   keep({name_, usable ? static_cast<long long>(std::ceil(*index)) : matches_.count, value, {}});
   return chosen;
+}
+
+bool MatchTaker::choose(double value, std::optional<double> index) {
+  if (!index) {
+    if (counts_all_ && plain_.size() < kMostPoints) plain_.push_back(value);
+    return taken_.add(value);
+  }
+  if (last_index_ && *index < *last_index_ && ++matches_.steps_back == 1)
+    matches_.first_back = fmt::format("{} to {}", *last_index_, *index);
+  last_index_ = index;
+  return taken_.add(value, *index, false);
+}
+
+void MatchTaker::check_doubled() {
+  constexpr std::size_t kFewest = 6, kFewestValues = 3;
+  const auto half = static_cast<std::ptrdiff_t>(plain_.size() / 2);
+  if (plain_.size() < kFewest || plain_.size() % 2 != 0 || matches_.count != static_cast<long long>(plain_.size())) return;
+  const std::set<double> values(plain_.begin(), plain_.end());
+  bool in_pairs = values.size() >= kFewestValues;
+  const bool all_again = in_pairs && std::equal(plain_.begin(), plain_.begin() + half, plain_.begin() + half);
+  for (std::size_t i = 0; in_pairs && i < plain_.size(); i += 2) in_pairs = plain_[i] == plain_[i + 1];
+  if (!all_again && !in_pairs) return;
+  matches_.warnings.push_back(fmt::format(
+      "its {} values are {} values twice, {}, and all of them count: with an `index` and a `series` each counts once",
+      plain_.size(), plain_.size() / 2, all_again ? "all of them again at the end" : "each of them again at once"));
 }
 
 long long MatchTaker::number_of_word(std::string_view word) {
@@ -172,11 +231,12 @@ bool MatchTaker::take_number(const WrittenNumber& read, std::string_view text, s
       take_no_number(*index);
       return false;
     }
-    const bool chosen = taken_.add(*number);
+    const long long of_word = number_of_word(word);
+    const bool chosen = taken_.add(*number, static_cast<double>(of_word), true);
     ++matches_.count;
     matches_.ends_not_finite = false;
     indexed_ = true;
-    keep({name_, number_of_word(word), *number, word});
+    keep({name_, of_word, *number, word});
     return chosen;
   }
   if (number) return take(*number, numbered);
@@ -225,6 +285,8 @@ MetricMatches MatchTaker::finish() {
     }
     kept.resize(used);
   }
+  check_doubled();
+  matches_.repeats = taken_.leave_out_repeats();
   matches_.value = taken_.value();
   matches_.chosen_from = taken_.chosen_from();
   if (matches_.unit.empty() && numbers_.has_found_unit()) matches_.unit = numbers_.unit();
@@ -251,6 +313,7 @@ void MetricReader::end() {
 void MetricReader::found_at(const std::string& place, bool chosen) {
   MetricMatches& matches = taker_.matches();
   if (chosen) matches.place = place;
+  if (matches.steps_back > 0 && matches.first_back_at.empty()) matches.first_back_at = place;
   if (matches.not_finite > 0 && matches.first_not_finite_at.empty()) matches.first_not_finite_at = place;
   if (matches.not_numbers > 0 && matches.first_not_number_at.empty()) matches.first_not_number_at = place;
 }
@@ -321,6 +384,7 @@ class SourceReader {
 
   MetricMatches finish(const std::vector<std::string>& names) {
     MetricMatches matches = reader_->finish();
+    explain_repeats(spec_, matches);
     explain_take(spec_, names, unread_.empty(), matches);
     std::move(unread_.begin(), unread_.end(), std::back_inserter(matches.warnings));
     return matches;

@@ -35,6 +35,10 @@ struct MetricMatches {
   long long absent = 0;             // matches such as `N/A` and `-`, and
   long long declared_absent = 0;    // of them those that the metric's `absent` names
   std::string first_absent;
+  Repeats repeats;                    // values whose index occurs again
+  long long steps_back = 0;           // numbers of an index that are below the one before
+  std::string first_back;             // `60 to 50`, and
+  std::string first_back_at;          // its place
   std::string unit;                   // that the file prints behind the numbers of a metric without one: `GB/s`
   std::string place;                  // of the value that was taken, else of the last: `metrics.csv:17 (max of 40 values)`
   std::vector<std::string> warnings;  // `metrics.csv:17: 3 cells under a header of 4`, ten a file, then their count
@@ -91,8 +95,13 @@ class MatchTaker {
  private:
   static constexpr std::size_t kMostPoints = 65'536;
 
+  /// A warning where the values without an index are the same twice: one after the other, or all again.
+  void check_doubled();
+
   void keep(SeriesPoint point);
   void take_absent(std::string_view text);
+  /// Adds a value to those of which `take` chooses.
+  bool choose(double value, std::optional<double> index);
   /// That of the word that stands for an index, from 1.
   long long number_of_word(std::string_view word);
 
@@ -103,6 +112,9 @@ class MatchTaker {
   TakenValue taken_;
   NumberReader numbers_;
   bool indexed_ = false;
+  std::optional<double> last_index_;
+  bool counts_all_;            // of the take or the series: a value that stands twice changes it
+  std::vector<double> plain_;  // the first values without an index
   std::map<std::string, long long, std::less<>> words_;
   long long stride_ = 1;
   std::optional<SeriesPoint> left_out_;  // the last point, if it was not kept

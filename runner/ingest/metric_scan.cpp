@@ -352,10 +352,12 @@ ScannedPiece MetricScanner::feed(std::string_view written) {
     take_not_finite_before(static_cast<std::size_t>(match[0].data() - whole.data()));
     groups = match;
     const MetricMatches& matches = impl_->taker.matches();
-    const bool all_finite = matches.not_finite == 0, all_numbers = matches.not_numbers == 0;
+    const bool all_finite = matches.not_finite == 0, all_numbers = matches.not_numbers == 0,
+               all_forward = matches.steps_back == 0;
     if (impl_->take_match(text)) chosen = groups[static_cast<std::size_t>(impl_->group)].data();
     if (all_finite && matches.not_finite > 0) piece.first_not_finite = line_of_value();
     if (all_numbers && matches.not_numbers > 0) piece.first_not_number = line_of_value();
+    if (all_forward && matches.steps_back > 0) piece.first_back = line_of_value();
     const auto end = static_cast<std::size_t>(groups[0].data() - whole.data()) + groups[0].size();
     // An empty match must not be found again.
     from = groups[0].empty() ? end + 1 : end;
@@ -383,6 +385,7 @@ class PatternReader : public MetricReader {
     const auto place = [&](long long before) { return file_ + ':' + std::to_string(lines_ + 1 + before); };
     if (found.last_chosen) place_ = place(*found.last_chosen);
     if (found.first_not_finite && not_finite_place_.empty()) not_finite_place_ = place(*found.first_not_finite);
+    if (found.first_back && back_place_.empty()) back_place_ = place(*found.first_back);
     if (found.first_not_number && not_number_place_.empty()) not_number_place_ = place(*found.first_not_number);
     lines_ += std::count(piece.begin(), piece.end(), '\n');
   }
@@ -392,6 +395,7 @@ class PatternReader : public MetricReader {
     matches.place = place_;
     matches.first_not_finite_at = not_finite_place_;
     matches.first_not_number_at = not_number_place_;
+    matches.first_back_at = back_place_;
     return matches;
   }
 
@@ -403,7 +407,7 @@ class PatternReader : public MetricReader {
 
   MetricScanner scanner_;
   long long lines_ = 0;  // before the next piece
-  std::string place_, not_finite_place_, not_number_place_;
+  std::string place_, not_finite_place_, not_number_place_, back_place_;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct ScannedPiece {
   std::optional<long long> last_chosen;       // the match that `take` chooses so far
   std::optional<long long> first_not_finite;  // the metric's first NaN or infinity
   std::optional<long long> first_not_number;  // likewise
+  std::optional<long long> first_back;        // the first index that is below the one before
 };
 
 /// Searches text as terminals show it (terminal_text.hpp) for a metric's pattern: RE2 (linear time, whatever the pattern),

@@ -196,9 +196,12 @@ class PointerReader : public MetricReader {
     const auto offset = static_cast<std::size_t>(value.data() - root_.data());
     const MetricMatches& matches = taker_.matches();
     const bool all_finite = matches.not_finite == 0, all_numbers = matches.not_numbers == 0;
-    if (take_scalar(value, index)) {
-      last_offset_ = offset;
-    } else if ((all_finite && matches.not_finite > 0) || (all_numbers && matches.not_numbers > 0)) {
+    const bool all_forward = matches.steps_back == 0;
+    const bool chosen = take_scalar(value, index);
+    if (chosen) last_offset_ = offset;
+    if (all_forward && matches.steps_back > 0) {
+      found_at_line(line_of(offset), chosen);
+    } else if (!chosen && ((all_finite && matches.not_finite > 0) || (all_numbers && matches.not_numbers > 0))) {
       found_at_line(line_of(offset), false);
     }
   }

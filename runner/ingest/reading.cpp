@@ -13,7 +13,7 @@ namespace hpcbench {
 namespace {
 
 constexpr int kRulesDigits = 12;
-constexpr int kReaderVersion = 4;  // another one reads all attempts again
+constexpr int kReaderVersion = 5;  // another one reads all attempts again
 
 void write_rules(JsonWriter& json, const ReadingRules& rules) {
   json.begin_object().key("metrics").begin_array();

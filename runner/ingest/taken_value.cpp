@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <set>
+#include <utility>
 
 namespace hpcbench {
 
@@ -33,6 +36,66 @@ bool TakenValue::add(double value) {
   return false;
 }
 
+bool TakenValue::add(double value, double index, bool is_word) {
+  constexpr double kWords = 4e15;  // above usual numbers, and doubles there are still exact
+  if (is_word) index += kWords;
+  has_words_ = has_words_ || is_word;
+  may_repeat_ = may_repeat_ || (!indexed_.empty() && index <= indexed_.back().index);
+  has_too_many_ = has_too_many_ || indexed_.size() == kMostIndexed;
+  if (has_too_many_) {
+    indexed_ = {};
+  } else {
+    indexed_.push_back({index, value});
+  }
+  return add(value);
+}
+
+bool TakenValue::are_copies(const std::vector<std::size_t>& order) const {
+  constexpr std::size_t kMostCopies = 4, kFewestValues = 3;
+  const auto is_same = [&](std::size_t a, std::size_t b) { return indexed_[order[a]].index == indexed_[order[b]].index; };
+  std::size_t copies = 1;
+  while (copies < order.size() && is_same(0, copies)) ++copies;
+  if (copies < 2 || copies > kMostCopies || order.size() % copies != 0) return false;
+  std::set<double> values;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t first = i - i % copies;
+    if (!is_same(first, i) || indexed_[order[first]].value != indexed_[order[i]].value) return false;
+    if (i == first && i > 0 && is_same(i - 1, i)) return false;
+    if (values.size() < kFewestValues) values.insert(indexed_[order[i]].value);
+  }
+  return values.size() == kFewestValues;
+}
+
+Repeats TakenValue::leave_out_repeats() {
+  if (!may_repeat_ || has_too_many_) return {};
+  std::vector<std::size_t> order(indexed_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return indexed_[a].index < indexed_[b].index; });
+  Repeats repeats;
+  repeats.are_copies = are_copies(order);
+  if (has_words_ && !repeats.are_copies) return {};
+  std::vector<bool> stays(indexed_.size(), true);
+  bool is_later_one = false;  // another row of values with this index follows
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const bool is_last = i + 1 == order.size() || indexed_[order[i + 1]].index != indexed_[order[i]].index;
+    is_later_one = !is_last && (is_later_one || repeats.are_copies || order[i + 1] != order[i] + 1);
+    if (!is_later_one) continue;
+    stays[order[i]] = false;
+    ++repeats.left_out;
+  }
+  if (repeats.left_out == 0) return {};
+  TakenValue rest(take_, skip_);
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    if (stays[i]) rest.add(indexed_[i].value);
+  }
+  rest.seen_ += texts_;
+  rest.first_is_not_finite_ = first_is_not_finite_;
+  if (take_.kind == Kind::last) rest.one_ = one_;
+  *this = std::move(rest);
+  return repeats;
+}
+
 bool TakenValue::choose(double value, bool chosen) {
   if (chosen) one_ = value;
   return chosen;
@@ -49,6 +112,7 @@ void TakenValue::keep(double value) {
 
 bool TakenValue::add_text() {
   if (take_.kind != Kind::count) return false;
+  ++texts_;
   ++seen_;
   return true;
 }

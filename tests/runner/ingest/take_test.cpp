@@ -101,6 +101,51 @@ TEST_CASE("take: a run says what was taken, and why there is nothing") {
   CHECK(warned("metric lost: no file is absent.log"));
 }
 
+TEST_CASE("an index that occurs again: the later values count, and copies count once") {
+  Metric spec{"t", "*", "s(?P<step>\\S+) t([0-9.]+)", "", "step", "pattern", "step"};
+  const auto read = [&](const std::string& log, const char* take, long long skip = 0) {
+    spec.take = take;
+    spec.skip = skip;
+    return read_metric_text(spec, log, "a.log");
+  };
+  // Two values of each step, a resume after step 2, and a last part.
+  const std::string resumed = "s1 t1\ns1 t2\ns2 t30\ns2 t4\ns3 t50\ns2 t5\ns2 t6\ns3 t7\ns4 t8\n";
+  CHECK(read(resumed, "sum").value == 1 + 2 + 5 + 6 + 7 + 8);
+  CHECK(read(resumed, "count").value == 6);
+  CHECK(read(resumed, "sum", 3).value == 6 + 7 + 8);
+  CHECK(read(resumed, "max").value == 8);
+  CHECK(read(resumed, "last").value == 8);
+  const MetricMatches matches = read(resumed, "median");
+  CHECK(matches.value == 5.5);
+  CHECK(matches.warnings ==
+        std::vector<std::string>{"`step` goes back 1 time, first from 3 to 2 at a.log:6: 3 earlier values do not "
+                                 "count, since their indexes occur again; `take` of a metric without `index` is "
+                                 "of all"});
+  // Backwards without an index that occurs again, and several values of one index in a row: all count.
+  for (const char* const log : {"s4 t1\ns2 t2\ns1 t3\n", "s1 t1\ns1 t2\ns1 t3\ns2 t0\n"}) {
+    CHECK(read(log, "sum").value == 6);
+    CHECK(read(log, "sum").warnings.empty());
+  }
+  // The line of a value that a later one replaced is not known any more.
+  CHECK(read("s1 t9\ns2 t5\ns1 t3\n", "max").place == "a.log (max of 2 values)");
+  // Words, with the same and with other values.
+  spec.series = "name";
+  CHECK(read("sa t1\nsb t2\nsc t3\nsa t1\nsb t2\nsc t3\n", "sum").value == 6);
+  CHECK(read("sa t1\nsa t1\nsb t2\nsb t2\nsc t3\nsc t3\n", "sum").value == 6);
+  CHECK(read("sa t1\nsb t2\nsc t3\nsa t1\nsb t2\nsc t4\n", "sum").value == 13);
+  CHECK(read("s1 t1\ns1 t1\ns2 t2\ns2 t2\ns3 t3\ns3 t3\n", "sum").value == 6);
+  CHECK(read("s1 t1\ns1 t1\ns2 t1\ns2 t1\ns3 t1\ns3 t1\n", "sum").value == 6);  // equal throughout: maybe no copies
+  // Without an index, copies are named.
+  spec.series.reset();
+  spec.index.clear();
+  spec.name = "step";
+  spec.selector = "s(\\d+)";
+  CHECK(read("s1\ns2\ns3\ns1\ns2\ns3\n", "sum").warnings.size() == 1);
+  CHECK(read("s1\ns1\ns2\ns2\ns3\ns3\n", "median").warnings.size() == 1);
+  CHECK(read("s1\ns1\ns2\ns2\ns3\ns4\n", "median").warnings.empty());
+  CHECK(read("s1\ns1\ns2\ns2\ns3\ns3\n", "max").warnings.empty());
+}
+
 TEST_CASE("absent: declared values are no values, in text, JSON, tables and rules") {
   Metric spec{"mfu", "*", "mfu ([0-9.-]+)%", "%"};
   spec.absent = {"-100", "nan", "Unknown"};
