@@ -249,7 +249,9 @@ int cancel_study(const StudyOptions& options, bool yes) {
   unsubmitted = owner && ended.all ? count_unsubmitted(study, store) : 0;
   std::string text = fmt::format("{} running ended, {} not begun revoked", ended.running, ended.revoked);
   if (ended.between_segments > 0) text += fmt::format(", {} waiting to be continued stopped", ended.between_segments);
-  if (unsubmitted > 0) text += fmt::format(", {} not submitted: `{}` begins them", unsubmitted, study.command("run"));
+  if (unsubmitted > 0) {
+    text += fmt::format(", {} not submitted: `{}` begins them{}", unsubmitted, study.command("run"), except_unprepared(study));
+  }
   if (ended.running + ended.revoked + ended.between_segments > 0)
     text += ". `hpcbench retry --outcome cancelled` runs again what was cancelled";
   say(text + ".");

@@ -370,6 +370,10 @@ bool any_failed_preparation(const Study& study, const Plan& plan) {
   return std::any_of(all.begin(), all.end(), [&](const Configuration& each) { return !view.obstacle(each).empty(); });
 }
 
+std::string except_unprepared(const Study& study) {
+  return any_failed_preparation(study, study.selected()) ? ", but for those whose preparation failed or was cancelled" : "";
+}
+
 bool has_failed(const Study& study, const std::string& name) {
   const PreparationView view(study, study.selected());
   const std::vector<std::size_t> needed = instances_needed(study.selected());

@@ -95,6 +95,8 @@ RunnablePart find_runnable(const Study& study, const Plan& plan, const std::vect
 /// Whether a preparation that failed keeps a configuration from running.
 bool any_failed_preparation(const Study& study, const Plan& plan);
 
+/// What to add to `run carries them out` where a preparation that failed keeps some of the selected runs from it, else nothing.
+std::string except_unprepared(const Study& study);
 /// Whether an instance of the preparation of this name has failed that the selected configurations need.
 bool has_failed(const Study& study, const std::string& name);
 

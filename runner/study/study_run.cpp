@@ -202,9 +202,10 @@ Pace StudyRun::end_cancelled() {
   const OutcomeCounts counts = count_outcomes(counting_states(call_.store->states(study_.experiment.name)), study_.selected());
   const std::string command = study_.command(counts.cancelled == 0 ? "run" : "retry");
   say(fmt::format("ended by `hpcbench cancel`: {}",
-                  counts.not_carried_out() == 0 ? "all runs had ended"
-                                                : fmt::format("{} of {} runs were not carried out; `{}` carries them out",
-                                                              counts.not_carried_out(), counts.asked, command)));
+                  counts.not_carried_out() == 0
+                      ? "all runs had ended"
+                      : fmt::format("{} of {} runs were not carried out; `{}` carries them out{}", counts.not_carried_out(),
+                                    counts.asked, command, except_unprepared(study_))));
   if (rounds_) summarise();
   return end(1);
 }

@@ -107,10 +107,10 @@ void Dispatcher::Impl::leave_out_deleted() {
 /// Throws if a program deleted the study's results: nothing can be recorded, and a lock that is gone protects nothing.
 void Dispatcher::Impl::require_results() const {
   if (::access((context.results + "/batches").c_str(), F_OK) == 0 || errno != ENOENT) return;
-  throw UnavailableError(fmt::format(
-      "error: {} was deleted while runs of the study ran, with all results in it. A program may delete only what is in "
-      "{{{{run_dir}}}}: correct the one that deletes more, then call `hpcbench run` again",
-      context.results));
+  throw UnavailableError(
+      fmt::format("error: {}/batches was deleted while runs of the study ran, and perhaps results with it. A program may "
+                  "delete only what is in {{{{run_dir}}}}: correct the one that deletes more, then call `hpcbench run` again",
+                  context.results));
 }
 
 /// False if nothing is left to hand over now.

@@ -130,7 +130,7 @@ class Others(StudyTest):
         for levels in ("../../../..", "../../../../.."):
             self.begin(levels)
             said = self.hpcbench("run", "s.yaml", code=3).stderr
-            self.assertIn("results/careless was deleted while runs of the study ran, with all results in it. A program may delete only", said)
+            self.assertIn("results/careless/batches was deleted while runs of the study ran, and perhaps results with it. A program may delete only", said)
 
 
 class Files(StudyTest):

@@ -161,6 +161,15 @@ class Preparations(StudyTest):
         self.assertEqual(self.made(), sorted(["lib", other]))
         self.assertEqual(self.stdouts(), [f"lib 7\n{other}\n"] * 4)
 
+    def test_after_cancel_run_is_not_said_to_begin_what_a_cancelled_build_keeps_back(self):
+        self.write("act", "touch begun; sleep 60\n")
+        process = self.begun(stderr=subprocess.PIPE)
+        told = self.hpcbench("cancel", "made.yaml", "--yes").stderr
+        self.assertIn("`hpcbench run` begins them, but for those whose preparation failed or was cancelled", told)
+        told = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("`hpcbench run` carries them out, but for those whose preparation failed or was cancelled", told)
+
     def test_an_archive_has_no_builds(self):
         self.hpcbench("run", "made.yaml")
         text = self.hpcbench("export", "made.yaml")
@@ -176,10 +185,10 @@ class Preparations(StudyTest):
     def launchers(self):
         return processes_of("launch", self.folder.resolve() / "results/made/prepare/build")
 
-    def begun(self):
+    def begun(self, stderr=subprocess.DEVNULL):
         """`run`, until the first build has begun."""
         process = subprocess.Popen([HPCBENCH, "run", "made.yaml"], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, start_new_session=True)
+                                   stderr=stderr, text=True, start_new_session=True)
         end = time.monotonic() + 60
         while not (self.folder / "begun").exists():
             self.assertLess(time.monotonic(), end)
