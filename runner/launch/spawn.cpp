@@ -89,6 +89,15 @@ void reset_signals(bool dispositions) {
   report_and_exit(report_fd, {spec.rank, StartStage::execute, errno});
 }
 
+/// By vfork, which copies no page tables: a short run would spend a tenth of its time on them. All that the child needs was
+/// made before; it stands apart so that nothing of its caller lives across the vfork.
+[[gnu::noinline]] pid_t fork_program(const PreparedProcess& process, pid_t group, int null_fd, int report_fd) {
+  const pid_t launcher = ::getpid();
+  const pid_t pid = ::vfork();
+  if (pid == 0) become_program(process, group, launcher, null_fd, report_fd);
+  return pid;
+}
+
 std::string describe_report(const StartReport& report, const ProcessSpec& spec) {
   const bool execute = report.stage == StartStage::execute;
   return fmt::format("cannot {} {}: {}", execute ? "start" : "enter", execute ? spec.argv[0] : spec.workdir,
@@ -122,10 +131,8 @@ bool start_process(const ProcessSpec& spec, int null_fd, int report_fd, SpawnRes
     note_error(result, spec.rank, fmt::format("cannot create {}: {}", *path, std::strerror(errno)));
     return false;
   }
-  const pid_t launcher = ::getpid();
   const double started_s = monotonic_s();
-  const pid_t pid = ::fork();
-  if (pid == 0) become_program(process, result.group, launcher, null_fd, report_fd);
+  const pid_t pid = fork_program(process, result.group, null_fd, report_fd);
   if (pid < 0) {
     note_error(result, spec.rank, fmt::format("cannot start {}: {}", spec.argv[0], std::strerror(errno)));
     return false;
