@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "base/text.hpp"
 #include "plan/baselines.hpp"
@@ -185,6 +187,22 @@ std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, co
   return is_higher ? speedup(sample.values, base.values, confidence) : speedup(base.values, sample.values, confidence);
 }
 
+/// Speedups whose two sides are different statistics: a mean is not to be read as a median.
+void note_mixed_statistics(const std::vector<Sample>& samples, const Experiment& experiment, bool whole_lists,
+                           std::vector<std::string>& notes) {
+  const auto name = [](const Sample& sample) { return sample.row.statistic.empty() ? "median" : sample.row.statistic; };
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> rows;
+  for (const Sample& sample : samples) {
+    if (!sample.baseline || !sample.row.speedup) continue;
+    const std::pair<std::string, std::string> sides(name(samples[*sample.baseline]), name(sample));
+    if (sides.first != sides.second) rows[sides].push_back("`" + describe(experiment.shown_axes(sample.row.axes)) + "`");
+  }
+  for (const auto& [sides, points] : rows) {
+    notes.push_back(fmt::format("the speedup of {} compares the {} of the baseline with the {} of the row",
+                                list_some(points, whole_lists), sides.first, sides.second));
+  }
+}
+
 }  // namespace
 
 void check_baselines(const Experiment& experiment, const Plan& plan) { Baselines(experiment, plan).require_good(); }
@@ -211,6 +229,7 @@ void compare_with_baselines(std::vector<Sample>& samples, const MetricChoice& me
     fill_in_comparison(sample, base, metric, experiment.report);
   }
   drop_efficiency_of_one_size(samples);
+  note_mixed_statistics(samples, experiment, whole_lists, notes);
   note_missing(missing, whole_lists, notes);
   note_blocks(samples, experiment.report, notes);
   note_grown(baselines.sizes(), experiment, notes);

@@ -64,6 +64,13 @@ class Statistics(Tables):
         self.assertEqual([(rows[gpu]["statistic"], rows[gpu]["n"]) for gpu in "ab"], [("mean", 3), ("mean", 4)])
         self.assertEqual(self.hpcbench("report", "old.yaml", "--format", "csv").stdout.splitlines()[0].split(",")[-1], "statistic")
 
+    def test_a_note_says_which_speedups_compare_two_statistics(self):
+        self.study("gpu,time_s,statistic,n\na,5,mean,3\nb,6,median,4\n")
+        note = "the speedup of `gpu=b, nodes=1, gpus_per_node=1` compares the mean of the baseline with the median of the row"
+        self.assertIn(note, self.hpcbench("report", "old.yaml").stdout)
+        self.study("gpu,time_s,statistic,n\na,5,mean,3\nb,6,mean,4\n")
+        self.assertNotIn("compares the", self.hpcbench("report", "old.yaml").stdout)
+
     def test_different_statistics_stand_in_a_column_of_their_own(self):
         self.study("gpu,time_s,statistic,n\na,5,mean,3\nb,6,min,4\n")
         for form in ("text", "latex"):
