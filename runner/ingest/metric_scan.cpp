@@ -88,10 +88,18 @@ struct MetricScanner::Impl {
     unit_group = spec.index == kUnitGroup || spec.name == kUnitGroup ? 0 : group_called(kUnitGroup);
     group = group_called(spec.name);
     const int last = pattern.NumberOfCapturingGroups();
-    for (int i = 1; group == 0 && i <= last; ++i) {
-      if (i != index_group && i != unit_group) group = i;
+    int highest = std::max(index_group, unit_group);
+    for (const auto& [name, values] : spec.where) {
+      if (const int which = group_called(name); which > 0) conditions.emplace_back(which, &values);
+      highest = std::max(highest, group_called(name));
     }
-    groups.resize(static_cast<std::size_t>(std::max({group, index_group, unit_group})) + 1);
+    const auto is_condition = [&](int i) {
+      return std::any_of(conditions.begin(), conditions.end(), [&](const auto& each) { return each.first == i; });
+    };
+    for (int i = 1; group == 0 && i <= last; ++i) {
+      if (i != index_group && i != unit_group && !is_condition(i)) group = i;
+    }
+    groups.resize(static_cast<std::size_t>(std::max(group, highest)) + 1);
     const std::string of_nan = not_finite_pattern(metric.selector, group);
     if (!of_nan.empty()) not_finite = std::make_unique<RE2>("(?m)" + of_nan, pattern_options());
     if (not_finite && !not_finite->ok()) not_finite.reset();
@@ -109,7 +117,8 @@ struct MetricScanner::Impl {
       const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
       from = std::max(from + 1, std::min(text.find_first_of("\r\n", at), text.size()));
       const bool inside_word = end < text.size() && is_word_character(text[end]);  // `inf` of `info`
-      if (found.empty() || inside_word || RE2::PartialMatch({text.data() + begin, from - begin}, pattern)) continue;
+      if (found.empty() || inside_word || RE2::PartialMatch({text.data() + begin, from - begin}, pattern) || !is_meant())
+        continue;
       return text.substr(at, found.size());
     }
     return {};
@@ -221,9 +230,19 @@ struct MetricScanner::Impl {
                       : fmt::format("the metric is in {}", numbers.unit())};
   }
 
+  /// Whether the groups of the match are what `where` says.
+  bool is_meant() const {
+    return std::all_of(conditions.begin(), conditions.end(),
+                       [&](const auto& condition) { return is_one_of(text_of(condition.first), *condition.second); });
+  }
+
   bool take_match(std::string_view text) {
     std::string_view number = text_of(group);
     if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
+    if (!is_meant()) {
+      taker.leave_out();
+      return false;
+    }
     const auto begin = static_cast<std::size_t>(number.data() - text.data());
     if (group > 0) check_beginning(text, begin, number);
     const WrittenNumber read = read_match(text, begin, number);
@@ -280,8 +299,9 @@ struct MetricScanner::Impl {
   RE2 pattern;
   std::unique_ptr<RE2> not_finite;  // null: the pattern has no group
   int group = 0;
-  int index_group = 0;  // 0: none
-  int unit_group = 0;   // likewise
+  int index_group = 0;                                                // 0: none
+  int unit_group = 0;                                                 // likewise
+  std::vector<std::pair<int, const std::vector<Value>*>> conditions;  // groups of `where`
   std::vector<re2::StringPiece> groups;
   MatchTaker taker;
   struct FoundContext {

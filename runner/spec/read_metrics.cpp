@@ -75,7 +75,7 @@ bool is_of_table(MapReader& reader, const char* key, const Metric& metric, const
                  Diagnostics& diagnostics) {
   if (metric.source == "column" || metric.source == "pointer") return true;
   diagnostics.add(reader.location_of(key),
-                  fmt::format("`{}` is of `column` and `pointer`, not of {}", key, cite(metric.source)), advice);
+                  fmt::format("`{}` is of `pattern`, `column` and `pointer`, not of {}", key, cite(metric.source)), advice);
   return false;
 }
 
@@ -153,7 +153,8 @@ void read_index(MapReader& reader, const YamlNode& node, Metric& metric, Diagnos
 void read_header(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
   if (!reader.has("header")) return;
   const YamlNode* node = reader.take("header");
-  if (!is_of_table(reader, "header", metric, "", diagnostics) || node == nullptr) return;
+  const bool is_fit = metric.source == "pattern" || is_of_table(reader, "header", metric, "", diagnostics);
+  if (!is_fit || node == nullptr) return;
   const std::optional<Value> header = read_value(*node, "`header`", diagnostics);
   if (!header) return;
   if (!header->is_number()) {
@@ -170,14 +171,31 @@ void read_header(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
                   "or a pattern of that line, in quotes: header: '^Step,'");
 }
 
-/// Which rows, or objects, count.
+/// `where` of a pattern names its groups.
+void check_where_groups(const YamlNode& node, const Metric& metric, Diagnostics& diagnostics) {
+  const RE2 pattern(metric.selector, RE2::Options(RE2::Latin1));
+  if (!pattern.ok()) return;
+  std::vector<std::string> groups;
+  for (const auto& [name, number] : pattern.NamedCapturingGroups()) groups.push_back(name);
+  for (const auto& [name, values] : metric.where) {
+    if (std::find(groups.begin(), groups.end(), name) != groups.end()) continue;
+    diagnostics.add(
+        node.location,
+        fmt::format("`where` names a group of the pattern, and none is called {}{}", cite(name), did_you_mean(name, groups)),
+        "pattern: '^rank(?P<rank>\\d+): +([0-9.]+)', where: {rank: 0}");
+  }
+}
+
+/// Which rows, objects or matches count.
 void read_where(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
   if (!reader.has("where")) return;
   const YamlNode* node = reader.take("where");
-  if (!is_of_table(reader, "where", metric, "a pattern names what it is about itself", diagnostics) || node == nullptr) return;
+  const bool is_fit = metric.source == "pattern" || is_of_table(reader, "where", metric, "", diagnostics);
+  if (!is_fit || node == nullptr) return;
   const auto where = read_condition(*node, "`where`", true, diagnostics);
   if (!where) return;
   metric.where = where->condition;
+  if (metric.source == "pattern") check_where_groups(*node, metric, diagnostics);
   for (std::size_t i = 0; i < metric.where.size(); ++i) {
     for (const Value& value : metric.where[i].second)
       refuse_placeholders(node->items[i], value.text(), "`where`", "give points their own metrics in `overrides`", diagnostics);

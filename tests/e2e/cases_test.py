@@ -72,9 +72,11 @@ class Cases(StudyTest):
             r"name: loss_points, pattern: '^\[rank0\].*loss: +(\S+)', take: count",
             r"name: loss_series, pattern: '^\[rank0\].*step: +(?P<step>\d+) +loss: +(?P<loss_series>\S+)', index: step, series: step",
             r"name: tokens_per_s, pattern: '^\[rank0\].*tps: (\S+)', unit: tokens/s",
-            r"name: tokens_per_s_rank3, pattern: '^\[rank3\].*tps: (\S+)', unit: tokens/s",
+            r"name: tokens_per_s_rank3, pattern: '^\[rank(?P<rank>\d+)\].*tps: (\S+)', unit: tokens/s, where: {rank: 3}",
+            r"name: points_of_rank_0, pattern: '^\[rank(?P<rank>\d+)\].*loss: +(\S+)', where: {rank: 0}, take: count",
             r"name: memory_gib, pattern: 'memory: ([0-9.]+)GiB', unit: GiB, take: max",
             r"name: mfu_percent, pattern: '^\[rank0\].*mfu: (\S+)$', unit: '%'"]})
+        self.assertEqual(found["train.log"]["metrics"]["points_of_rank_0"], 6)
         self.assertIn("metric mfu_percent: all of its 6 values are absent, the first `N/A`", found["train.log"]["warnings"])
 
     def perf(self, which, number):
@@ -282,6 +284,16 @@ class Cases(StudyTest):
         self.assertIn("metric points: `step` goes back 1 time, first from 60 to 50 at train.log:18: 6 earlier values do not count, "
                       "since their indexes occur again; `take` of a metric without `index` is of all", found["warnings"])
 
+    def test_20_its_own_source(self):
+        loss = r"pattern: 'val_loss:\D*([0-9.]+)', header: '^====='"
+        self.check("20-log-begins-with-its-source", {"run.txt": [
+            rf"name: val_loss_min, {loss.replace('val', '^it:.*val')}, take: min",
+            r"name: val_loss, pattern: '^it:.*val_loss:(\S+)'",
+            r"name: val_loss_series, pattern: 'it:(?P<step>\d+)/\d+ val_loss:(\S+)', index: step, series: step",
+            r"name: clock_ms, pattern: 'clock:(\S+)ms', unit: ms, header: '^====='", r"name: mean_ms, pattern: 'mean:(\S+)ms', unit: ms, header: '^====='",
+            r"name: peak_memory_mib, pattern: 'peak memory (\d+) MiB', unit: MiB",
+            f"name: lowest, {loss}, take: min"]})
+
     def test_22_not_run(self):
         mean = r"pattern: '^ *File {} *: +\S+ +\S+ +([0-9.]+) +\S+$', unit: 1/s"
         nodes = [1, 2, 4, 8, 16]
@@ -291,6 +303,26 @@ class Cases(StudyTest):
         self.assertIn("metric read_per_s: all of its 1 value is absent, the first `0.000`", found["meta-1.log"]["warnings"])
         self.assertEqual((found["meta-8.log"]["outcome"], found["meta-16.log"]["outcome"]), ("succeeded", "failed"))
         self.assertEqual(found["meta-16.log"]["metrics"], {})
+
+    def test_23_invalid(self):
+        found = self.check("23-exit-0-but-invalid", {"summary.txt": [
+            r"name: samples_per_s, pattern: '^Completed samples per second +: (\S+)', unit: 1/s",
+            r"name: p99_ms, pattern: '^99.00 percentile latency .ns. +: (\d+) *$', unit: ns"]},
+            ["outcome_summary", "outcome_a", "outcome_b", "p99_ms", "p99_over_target", "train_s_a", "accuracy_a", "train_s_b"],
+            more="success: {pattern: '^Result is : VALID'}\n")["summary.txt"]
+        self.assertEqual((found["outcome"], found["metrics"]["p99_ms"]), ("failed", 168302917))
+        self.folder = self.folder / "training"
+        self.folder.mkdir()
+        start = r"name: start_ms, pattern: '.time_ms.: (\d+), .*.key.: .run_start.', unit: ms"
+        stop = r"name: stop_ms, pattern: '.time_ms.: (\d+), .*.key.: .run_stop.*.status.: .(?P<status>\w+)', unit: ms, where: {status: success}"
+        accuracy = r"name: accuracy, pattern: '.key.: .eval_accuracy., .value.: ([0-9.]+)'"
+        found = self.read("23-exit-0-but-invalid", {f"train-{which}.log": [start, stop, accuracy] for which in "ab"},
+                          more="success: {pattern: 'run_stop.*.status.: .success'}\nreport: {metric: accuracy}\nmetrics:\n" +
+                          "".join(f"  - {{{each}}}\n" for each in (f"file: '*', {start}", f"file: '*', {stop}", "name: train_s, formula: (stop_ms - start_ms) / 1000, unit: s")))
+        a, b = found["train-a.log"], found["train-b.log"]
+        self.assertEqual((a["outcome"], a["metrics"]["train_s"], a["metrics"]["accuracy"]), ("succeeded", 561.907, 0.7209))
+        self.assertEqual(b["outcome"], "failed")
+        self.assertNotIn("train_s", b["metrics"])
 
 
 if __name__ == "__main__":

@@ -51,6 +51,25 @@ TEST_CASE("where: of a table the rows whose cells are so") {
   CHECK(typo.warnings == Texts{"f.csv:1: no column cats (did you mean `cat`?); there are: cat, pid, dur"});
 }
 
+TEST_CASE("where: of text the matches whose groups are so, below the header") {
+  Metric spec = meant("pattern", R"(rank(?P<rank>\d+) loss (\S+))", {{"rank", {Value::from_plain("0")}}}, "sum");
+  const std::string log = "rank0 loss 100\n== begin\nrank0 loss 1\nrank3 loss 2\nrank00 loss 4\nrank0 loss 8\n";
+  CHECK(read_metric_text(spec, log, "a.log").value == 109);
+  spec.header = "^==";
+  CHECK(read_metric_text(spec, log, "a.log").value == 9);
+  spec.take = "last";
+  CHECK(read_metric_text(spec, log, "a.log").place == "a.log:6");
+  // Another rank's NaN is not this one's.
+  CHECK(read_metric_text(spec, log + "rank3 loss nan\n", "a.log").not_finite == 0);
+  CHECK(read_metric_text(spec, log + "rank0 loss nan\n", "a.log").not_finite == 1);
+  spec.where = {{"rank", {Value::from_plain("7")}}};
+  const MetricMatches none = read_metric_text(spec, log, "a.log");
+  CHECK_FALSE(none.value);
+  CHECK(none.warnings == Texts{"4 values are there, and `where` (rank is 7) leaves none"});
+  spec.header = "^== never";
+  CHECK_FALSE(read_metric_text(spec, log, "a.log").value);
+}
+
 TEST_CASE("where: of JSON the innermost object on the way that has the member") {
   const auto read = [](const std::string& pointer, Condition where) {
     return read_metric_text(meant("pointer", pointer, std::move(where)), kTrace, "f.json");
