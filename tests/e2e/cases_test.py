@@ -294,6 +294,18 @@ class Cases(StudyTest):
             r"name: peak_memory_mib, pattern: 'peak memory (\d+) MiB', unit: MiB",
             f"name: lowest, {loss}, take: min"]})
 
+    def test_21_unknown_rates_and_cut_lines(self):
+        # Iterations that hold an evaluation are not told apart: their median is left out.
+        step = r"pattern: '^step +\d+/\d+ .*\| ([0-9.]+) ms \|', unit: ms"
+        mfu = r"pattern: 'mfu ([-0-9.]+)%', unit: '%', absent: [-100]"
+        self.check("21-evaluation-inside-iteration-times", {
+            "nano.log": [r"name: iter_ms_mean_all, pattern: '^iter .*time ([0-9.]+)ms', unit: ms, take: mean", f"name: mfu_percent, {mfu}",
+                         f"name: mfu_points, {mfu}, take: count",
+                         r"name: val_loss_series, pattern: '^step (?P<step>\d+): .*val loss (\S+)', index: step, series: step"],
+            "c.log": [f"name: step_ms_median, {step}, take: median, skip: 1", r"name: tokens_per_s, pattern: '(\d+) tok/s', unit: tokens/s",
+                      r"name: mfu_percent_c, pattern: '([-0-9.]+)% bf16 MFU', unit: '%', absent: [-100]",
+                      r"name: last_loss_c, pattern: '^step .*\| loss ([0-9.]+)'"]}, ["iter_ms_median"])
+
     def test_22_not_run(self):
         mean = r"pattern: '^ *File {} *: +\S+ +\S+ +([0-9.]+) +\S+$', unit: 1/s"
         nodes = [1, 2, 4, 8, 16]
