@@ -44,7 +44,8 @@ std::vector<std::size_t> needed_by(const Plan& plan, const std::vector<std::size
 void refuse_outdated(const Study& study, const PreparedInstance& instance, const std::vector<std::string>& changed) {
   throw UnavailableError(fmt::format(
       "error: nothing was started: since `{}` was made, files that it is made of have changed: {}\n  = `hpcbench retry {} "
-      "--prepare {}` makes it again; runs made with the older one stay, and the report calls them `confounded`",
+      "--prepare {}` makes it again; runs made with the older one stay, and the report warns of the mixture (`mixed-program`, "
+      "`confounded`)",
       instance.name, join(changed, ", "), study.named(), instance.name));
 }
 
