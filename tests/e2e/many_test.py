@@ -53,7 +53,7 @@ class Many(StudyTest):
         self.assertIn("good: nothing to do", again.stderr)
 
     def test_a_study_that_waits_for_its_turn_says_so_and_can_be_cancelled(self):
-        waits = WORK.replace("sleep ${2:-0}", "while [ $1 = a ] && [ ! -e go ]; do sleep 0.05; done")
+        waits = WORK.replace("sleep ${2:-0}", "while [ $1 = a ] && [ ! -e go ] && [ -e work.sh ]; do sleep 0.05; done")
         self.write("work.sh", f"cd {self.folder}\n" + waits)
         files = [self.study("a"), self.study("b")]
         running = self.start("run", *files)
