@@ -9,7 +9,7 @@
 
 namespace hpcbench {
 
-// The checks behind the warnings of a table; their rules stand in docs/statistics.md. Each appends what it found.
+// The checks behind the warnings of a table; their rules are in docs/warnings.md. Each appends what it found.
 using Warnings = std::vector<TableWarning>;
 
 // Of a row against its baseline (comparison_warnings.cpp).
