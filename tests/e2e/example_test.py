@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import ROOT, StudyTest, python_with_packages  # noqa: E402
+from pages import PageTest  # noqa: E402
 
 EXAMPLE = "examples/huggingface_fabric/huggingface_fabric.yaml"
 
@@ -57,6 +58,16 @@ class HuggingFaceFabric(StudyTest):
         return {"losses": [float(line["train_loss"]) for line in lines if line["train_loss"]],
                 "train_s": [float(line["train_s"]) for line in lines if line["train_s"]][-1],
                 "val_loss": [float(line["val_loss"]) for line in lines if line["val_loss"]][-1]}
+
+
+class HowTo(PageTest):
+    """Pages of docs/how-to whose launchers are in that environment."""
+
+    def test_accelerate(self):
+        self.train("accelerate", "train_accelerate.py", python_with_packages())
+
+    def test_lightning(self):
+        self.train("lightning", "train_lightning.py", python_with_packages())
 
 
 if __name__ == "__main__":
