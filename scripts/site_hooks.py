@@ -1,32 +1,17 @@
-"""Hooks of mkdocs: the README is the first page of the site, errors.md gets its index, and links to files outside of docs/ become their names."""
+"""Hooks of mkdocs: errors.md gets its index, and links to files outside of docs/ become their names."""
 import pathlib
 import re
 import sys
 
-from mkdocs.structure.files import File
-
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import message_index  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
 INDEX = "<!-- the index: scripts/message_index.py -->"
 
 
 def named(match):
     text, path = match[1], match[2].split("#")[0]
     return text if text.strip("`") in path else f"{text} (`{path}`)"
-
-
-def readme():
-    """With its links as seen from docs/."""
-    text = (ROOT / "README.md").read_text()
-    text = re.sub(r"\]\(docs/", "](", text)
-    return re.sub(r"\[([^\]]+)\]\((?![a-z-]+\.md|https?:|#)([^)]+)\)", named, text)
-
-
-def on_files(files, config):
-    files.append(File.generated(config, "index.md", content=readme()))
-    return files
 
 
 def outside(page):

@@ -26,7 +26,7 @@ class Site(StudyTest):
         pages = sorted((self.folder / "site").rglob("*.html"))
         names = {path.relative_to(self.folder / "site").with_suffix("").as_posix() for path in pages}
         written = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-        self.assertEqual(names - {"404", "index"}, written)
+        self.assertEqual(names - {"404"}, written)
         self.assertTrue((self.folder / "site/search/search_index.js").exists())
         for path in pages:
             for loaded in re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(https?:[^"]+)"', path.read_text()):
