@@ -177,7 +177,20 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::off;
 }
 
-std::string escaped(std::string_view text) {
+void write_record(LogLevel level, std::string_view text, bool to_error) {
+  const Log& log = the_log();
+  if (!is_logged(level)) return;
+  spdlog::logger logger("hpcbench");
+  logger.set_level(spdlog::level::trace);
+  logger.set_error_handler([](const std::string& /*what*/) {});
+  if (log.file) logger.sinks().push_back(log.file);
+  if (log.error && to_error) logger.sinks().push_back(log.error);
+  logger.log(spdlog_level(level), escaped_for_log(text));
+}
+
+}  // namespace
+
+std::string escaped_for_log(std::string_view text) {
   std::string line;
   line.reserve(text.size());
   for (const char c : text) {
@@ -196,19 +209,6 @@ std::string escaped(std::string_view text) {
   }
   return line;
 }
-
-void write_record(LogLevel level, std::string_view text, bool to_error) {
-  const Log& log = the_log();
-  if (!is_logged(level)) return;
-  spdlog::logger logger("hpcbench");
-  logger.set_level(spdlog::level::trace);
-  logger.set_error_handler([](const std::string& /*what*/) {});
-  if (log.file) logger.sinks().push_back(log.file);
-  if (log.error && to_error) logger.sinks().push_back(log.error);
-  logger.log(spdlog_level(level), escaped(text));
-}
-
-}  // namespace
 
 std::optional<LogLevel> parse_log_level(std::string_view name) {
   for (const auto& [known, level] : kLevels) {

@@ -34,6 +34,9 @@ void close_log();
 struct LogFile;
 std::shared_ptr<LogFile> swap_log(const std::shared_ptr<LogFile>& file);
 
+/// How a record spells this text.
+std::string escaped_for_log(std::string_view text);
+
 /// The error of opening the file, or its first failure; absent: none.
 std::optional<std::string> log_problem();
 

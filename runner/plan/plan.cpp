@@ -73,8 +73,10 @@ class PlanBuilder {
     if (instances_.any()) {
       const Bindings names = filler_.bindings_of(*unfilled.work, point, configuration.derived);
       configuration.prepared = instances_.find(unfilled.work, names);
-      for (const std::size_t i : configuration.prepared)
-        given.emplace_back(plan_.prepared[i].name + ".dir", Value::from_text(plan_.prepared[i].id));
+      for (const std::size_t i : configuration.prepared) {
+        const Preparation& definition = experiment_.preparations[plan_.prepared[i].definition];
+        if (!definition.for_all) given.emplace_back(definition.dir(), Value::from_text(plan_.prepared[i].id));
+      }
     }
     configuration.id = identity_.config_id(point, resolved.identity, given);
     const bool has_ranks = ranks_per_node_ < point.size();

@@ -34,7 +34,7 @@ struct Configuration {
   int gpus_per_node = 1;                   // 0 only beside ranks_per_node
   std::optional<int> ranks_per_node = {};  // of the axis of this name
   std::shared_ptr<const Work> work;        // overrides applied; shared between points of equal work
-  std::vector<std::size_t> prepared = {};  // indices into Plan::prepared: of those whose folders its runs are given
+  std::vector<std::size_t> prepared = {};  // indices into Plan::prepared: what its runs need
   std::optional<std::size_t> makes = {};   // the instance of Plan::prepared that its run makes; absent: it is measured
 
   int gpus() const { return nodes * gpus_per_node; }

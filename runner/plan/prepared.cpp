@@ -120,8 +120,9 @@ const std::vector<std::size_t>& InstanceFinder::used_by(const std::shared_ptr<co
   for (const std::string* text : texts_of_run(*work)) texts.push_back(*text);
   if (experiment_.workdir) texts.push_back(*experiment_.workdir);
   for (std::size_t i = 0; i < experiment_.preparations.size(); ++i) {
+    const Preparation& each = experiment_.preparations[i];
     // Any name may stand in a deck, and an identity never needs the disk.
-    if (!work->files.empty() || names_any(texts, experiment_.preparations[i].dir())) found->second.push_back(i);
+    if (each.for_all || !work->files.empty() || names_any(texts, each.dir())) found->second.push_back(i);
   }
   return found->second;
 }

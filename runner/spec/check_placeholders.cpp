@@ -25,7 +25,9 @@ class PlaceholderCheck {
     if (const YamlNode* derive = parsed.root->find("derive"); derive != nullptr) {
       for (const YamlKey& key : derive->keys) global_.push_back(key.name);
     }
-    for (const ParsedPreparation& entry : parsed.preparations) global_.push_back(entry.preparation.dir());
+    for (const ParsedPreparation& entry : parsed.preparations) {
+      if (!entry.preparation.for_all) global_.push_back(entry.preparation.dir());
+    }
   }
 
   /// Whether a text takes lists: as an argument of its own, as words of a shell's text, or not at all.
@@ -80,6 +82,16 @@ class PlaceholderCheck {
       diagnostics_.add(location_of_placeholder(*given.node, given.text, placeholder),
                        fmt::format("{{{{{}}}}} is known once it is made, and this is the same before", placeholder.name),
                        "`command`, `setup`, `environment`, `srun`, `container` and `workdir` may use it");
+    }
+  }
+
+  /// `prepare: [command]` runs once.
+  void refuse_names(const GivenText& given) {
+    for (const Placeholder& placeholder : find_placeholders(given.text)) {
+      if (placeholder.spread && !is_known(placeholder.name)) continue;
+      diagnostics_.add(location_of_placeholder(*given.node, given.text, placeholder),
+                       fmt::format("`prepare` cannot use {{{{{}}}}}: it runs once, for all points", placeholder.name),
+                       "what differs from point to point belongs into `command` or `setup`");
     }
   }
 
@@ -263,20 +275,15 @@ void check_placeholders(const ParsedExperiment& parsed, const PointSpace& space,
   }
   for (const ParsedPreparation& entry : parsed.preparations) {
     for (const GivenText& given : texts_of_preparation(entry)) {
+      if (entry.preparation.for_all) {
+        check.refuse_names(given);
+        continue;
+      }
       check.check_given(given, {}, "a preparation is made once for all of them",
                         "`command` and `setup` of the runs may use it");
     }
   }
   if (experiment.workdir) check_workdir(*parsed.root->find("workdir"), *experiment.workdir, check, diagnostics);
-  for (std::size_t i = 0; i < experiment.prepare.size(); ++i) {
-    for (const Placeholder& placeholder : find_placeholders(experiment.prepare[i])) {
-      if (placeholder.spread && !check.is_known(placeholder.name)) continue;
-      const YamlNode& node = parsed.root->find("prepare")->items[i];
-      diagnostics.add(location_of_placeholder(node, experiment.prepare[i], placeholder),
-                      fmt::format("`prepare` cannot use {{{{{}}}}}: it runs once, for all points", placeholder.name),
-                      "what differs from point to point belongs into `command` or `setup`");
-    }
-  }
 }
 
 }  // namespace hpcbench

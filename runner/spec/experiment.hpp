@@ -122,6 +122,7 @@ struct Preparation {
   std::vector<std::string> setup;
   Variables environment;
   std::vector<std::string> inputs;  // patterns of files: once one changes, what was made of it is out of date
+  bool for_all = false;             // `prepare: [command]`: every run needs it, none is given its folder
   bool on_job = false;              // with Slurm by a job of its own, of one node and one task; else where `run` is called
   Resources resources;              // of that job
   std::optional<std::string> partition;
@@ -351,8 +352,7 @@ struct Experiment {
   int side_by_side = 1;         // runs of a block that go on at a time, on cores and GPUs of their own
   bool shares_numa = false;     // and may share a NUMA node
   std::string launcher = "srun";
-  std::vector<std::string> prepare;       // a command that runs once before the first submission; empty: none
-  std::vector<Preparation> preparations;  // in order of need; empty beside `prepare`
+  std::vector<Preparation> preparations;  // in order of need
   std::optional<std::string> workdir;     // a path, or `attempt`
   std::optional<double> monitor_s;
   bool merged_output = false;  // of ranks above 0: to one file, else two a rank

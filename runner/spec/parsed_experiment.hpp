@@ -137,7 +137,7 @@ void check_container(const ParsedExperiment& parsed, Diagnostics& diagnostics);
 std::vector<GivenText> start_texts(const YamlNode& map);
 /// Those of the file, and the site's `environment` and `srun` as far as they count.
 std::vector<GivenText> start_texts(const ParsedExperiment& parsed);
-/// `prepare`: a command that runs once, or a map of preparations. This and the next three: spec/preparations.
+/// `prepare`: a map of preparations, or the command of one. This and the next three: spec/preparations.
 void read_prepare(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics);
 /// Names that mean something else already, and preparations that need each other in a circle. What their placeholders name is
 /// checked with all others (check_placeholders).

@@ -90,7 +90,7 @@ std::vector<Leftover> find_unused_preparations(const Study& study, const std::se
     const std::string path = "prepare/" + name;
     const std::string folder = study.results + "/" + path;
     std::vector<std::string> attempts = folders_in(folder);
-    const auto is_open = [&](const std::string& attempt) { return !preparation_has_ended(folder + "/" + attempt); };
+    const auto is_open = [&](const std::string& attempt) { return !is_outcome(preparation_state(folder + "/" + attempt)); };
     if (asked.count(name) == 0) {
       if (std::none_of(attempts.begin(), attempts.end(), is_open))
         found.push_back({Leftover::Kind::preparation, path, "no run needs it", 0});
@@ -100,7 +100,8 @@ std::vector<Leftover> find_unused_preparations(const Study& study, const std::se
     std::sort(attempts.begin(), attempts.end(),
               [](const std::string& a, const std::string& b) { return a.size() != b.size() ? a.size() < b.size() : a < b; });
     for (const std::string& attempt : attempts) {
-      if (attempt == attempts.back() || is_open(attempt) || preparation_succeeded(folder + "/" + attempt)) continue;
+      const State state = preparation_state(folder + "/" + attempt);
+      if (attempt == attempts.back() || !is_outcome(state) || state == State::succeeded) continue;
       found.push_back({Leftover::Kind::preparation, path + "/" + attempt, "did not succeed", 0});
     }
   }

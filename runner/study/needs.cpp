@@ -247,7 +247,7 @@ void examine_needs(const Study& study, Findings& findings) {
   examine_trainer(study, findings);
   examine_work(study, findings);
   examine_decks(study, findings);
-  if (study.experiment.prepare.empty() && study.experiment.preparations.empty()) return;
+  if (study.experiment.preparations.empty()) return;
   for (Finding& finding : findings) {
     if (finding.kind != Finding::Kind::problem) continue;
     finding.kind = Finding::Kind::warning;

@@ -51,38 +51,36 @@ void refuse_outdated(const Study& study, const PreparedInstance& instance, const
 
 }  // namespace
 
-PreparationView::PreparationView(const Study& study, const Plan& plan) : plan_(plan) {
+PreparationView::PreparationView(const Study& study, const Plan& plan) : study_(study), plan_(plan) {
   for (const PreparedInstance& instance : plan.prepared)
-    statuses_.push_back(preparation_status(study.results, instance, study.experiment.retries));
+    statuses_.push_back(preparation_status(study.experiment, study.results, instance));
 }
 
-std::optional<std::size_t> PreparationView::failed_among(const std::vector<std::size_t>& instances) const {
+std::optional<std::size_t> PreparationView::find_any(const std::vector<std::size_t>& instances, State state) const {
   for (const std::size_t i : instances) {
-    if (const auto deeper = failed_among(plan_.prepared[i].needs)) return deeper;
-    if (statuses_[i].failed()) return i;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::size_t> PreparationView::unfinished_among(const std::vector<std::size_t>& instances) const {
-  for (const std::size_t i : instances) {
-    if (const auto deeper = unfinished_among(plan_.prepared[i].needs)) return deeper;
-    if (statuses_[i].state == State::submitted) return i;
+    if (const auto deeper = find_any(plan_.prepared[i].needs, state)) return deeper;
+    if (statuses_[i].state == state) return i;
   }
   return std::nullopt;
 }
 
 std::string PreparationView::awaited(const Configuration& configuration) const {
-  const std::optional<std::size_t> unfinished = unfinished_among(configuration.prepared);
+  const std::optional<std::size_t> unfinished = find_any(configuration.prepared, State::submitted);
   if (!unfinished) return "";
   return fmt::format("{} is being made in {}", plan_.prepared[*unfinished].name, statuses_[*unfinished].folder);
 }
 
 std::string PreparationView::obstacle(const Configuration& configuration) const {
-  const std::optional<std::size_t> failed = failed_among(configuration.prepared);
+  const std::optional<std::size_t> failed = find_any(configuration.prepared, State::failed);
   if (!failed) return "";
   const PreparationStatus& status = statuses_[*failed];
   return fmt::format("{} failed ({}); its output is in {}", plan_.prepared[*failed].name, status.why, status.folder);
+}
+
+std::vector<std::string> PreparationView::outdated_inputs(std::size_t instance, const std::string& call_folder) const {
+  if (!statuses_[instance].succeeded()) return {};
+  const Preparation& definition = study_.experiment.preparations[plan_.prepared[instance].definition];
+  return changed_inputs(statuses_[instance].inputs, input_files(definition, call_folder));
 }
 
 void require_preparation(const Study& study, const std::string& name) {
@@ -93,71 +91,10 @@ void require_preparation(const Study& study, const std::string& name) {
                                study.experiment.path, did_you_mean(name, names), names.empty() ? "none" : join(names, ", ")));
 }
 
-namespace {
-
-/// What the call finds made, before it makes anything. The inputs of each instance are read once.
-class FoundMade {
- public:
-  FoundMade(const Study& study, const Plan& plan, std::string call_folder)
-      : study_(study), plan_(plan), call_folder_(std::move(call_folder)), view_(study, plan) {}
-
-  const PreparationStatus& status(std::size_t i) const { return view_.status(i); }
-  /// The files of an instance that was made that are no longer those that it was made of.
-  const std::vector<std::string>& outdated_inputs(std::size_t i) {
-    const auto [found, first_asked] = outdated_.try_emplace(i);
-    if (first_asked && view_.status(i).succeeded()) {
-      const Preparation& definition = study_.experiment.preparations[plan_.prepared[i].definition];
-      found->second = changed_inputs(view_.status(i).inputs, input_files(definition, call_folder_));
-    }
-    return found->second;
-  }
-
- private:
-  const Study& study_;
-  const Plan& plan_;
-  std::string call_folder_;
-  PreparationView view_;
-  std::map<std::size_t, std::vector<std::string>> outdated_;
-};
-
-/// The instances that these configurations need, and those of the preparation that is asked for again that failed or whose
-/// inputs have changed, also where no run waits for them: `run --repeats` has begun none, and sends people here.
-std::vector<std::size_t> needed_or_due(const Plan& plan, const std::vector<std::size_t>& configurations,
-                                       const std::string& name, FoundMade& found) {
-  const std::vector<std::size_t> needed = needed_by(plan, configurations);
-  if (name.empty()) return needed;
-  std::set<std::size_t> all(needed.begin(), needed.end());
-  const std::vector<std::size_t> of_plan = instances_needed(plan);
-  for (auto i = of_plan.rbegin(); i != of_plan.rend(); ++i) {  // each stands after those that it needs
-    const PreparedInstance& instance = plan.prepared[*i];
-    if (instance.name == name && (found.status(*i).failed() || !found.outdated_inputs(*i).empty())) all.insert(*i);
-    if (all.contains(*i)) all.insert(instance.needs.begin(), instance.needs.end());
-  }
-  return {all.begin(), all.end()};
-}
-
-/// Which of the needed instances get another attempt although they have one that ended.
-std::vector<bool> asked_again(const Study& study, const Plan& plan, const std::vector<std::size_t>& needed,
-                              const std::string& name, FoundMade& found) {
-  std::vector<bool> again(plan.prepared.size(), false);
-  for (const std::size_t i : needed) {
-    const PreparedInstance& instance = plan.prepared[i];
-    const std::vector<std::string>& changed = found.outdated_inputs(i);
-    if (!changed.empty() && instance.name != name) refuse_outdated(study, instance, changed);
-    const bool failed = found.status(i).failed();
-    again[i] = instance.name == name && (failed || !changed.empty());
-  }
-  if (!name.empty() && std::find(again.begin(), again.end(), true) == again.end())
-    say(fmt::format("prepare: nothing of {} has failed or is out of date", name));
-  return again;
-}
-
-}  // namespace
-
 /// An instance that is being made: the run of a plan of its own.
 class Preparing::Making : Listener {
  public:
-  Making(const Preparing& of, std::size_t instance, bool by_job)
+  Making(const Preparing& of, std::size_t instance, bool by_job, Executor& executor)
       : of_(of),
         name_(of.plan_.prepared[instance].name),
         by_job_(by_job),
@@ -165,7 +102,7 @@ class Preparing::Making : Listener {
         plan_(preparation_plan(experiment_, of.plan_, instance)),
         log_(of.study_.results),
         events_(of.study_.results, {}, {&log_, this}),
-        executor_(by_job ? of.call_.executors.of(of.study_) : of.call_.executors.workshop()),
+        executor_(executor),
         dispatcher_(experiment_, plan_, context(), executor_, of.call_.clock, events_) {
     dispatcher_.recover(preparation_attempts(of.study_.results, of.plan_.prepared[instance]));
   }
@@ -221,91 +158,100 @@ Preparing::Preparing(const Study& study, const Plan& plan, const std::vector<std
       detach_(detach),
       context_(context),
       call_(call),
-      state_(plan.prepared.size(), State::open),
-      makings_(plan.prepared.size()) {
-  FoundMade found(study, plan, context.call_folder);
-  needed_ = needed_or_due(plan, configurations, again, found);
-  again_ = asked_again(study, plan, needed_, again, found);
-}
+      again_(plan.prepared.size(), false),
+      states_(plan.prepared.size(), State::planned),
+      makings_(plan.prepared.size()),
+      needed_(choose(configurations, again)) {}
 
 Preparing::~Preparing() = default;
 
-Preparing::Step Preparing::step() {
-  const Left left = look();
-  if (!left.here && !left.by_jobs) return Step::done;
-  if (interrupted() != 0) {
-    end_here();
-    say_detached();
-    return Step::interrupted;
+/// The instances that these configurations need, and those of the preparation `again` that failed or whose inputs have changed,
+/// also where no run waits for them: `run --repeats` has begun none, and sends people here.
+std::vector<std::size_t> Preparing::choose(const std::vector<std::size_t>& configurations, const std::string& again) {
+  const PreparationView view(study_, plan_);
+  std::vector<bool> needed(plan_.prepared.size(), false);
+  for (const std::size_t i : needed_by(plan_, configurations)) needed[i] = true;
+  const std::vector<std::size_t> all = instances_needed(plan_);
+  for (auto i = all.rbegin(); i != all.rend(); ++i) {  // each stands after those that it needs
+    const PreparedInstance& instance = plan_.prepared[*i];
+    const bool is_named = instance.name == again;
+    const std::vector<std::string> changed =
+        needed[*i] || is_named ? view.outdated_inputs(*i, context_.call_folder) : std::vector<std::string>();
+    if (!changed.empty() && !is_named) refuse_outdated(study_, instance, changed);
+    again_[*i] = is_named && (view.status(*i).failed() || !changed.empty());
+    needed[*i] = needed[*i] || again_[*i];
+    for (const std::size_t other : instance.needs) needed[other] = needed[other] || needed[*i];
   }
-  if (detach_ && !left.to_submit) {
-    say_detached();
-    return Step::done;
-  }
-  if (!left.here) {
-    making_here_.reset();
-  } else if (!making_here_) {
-    making_here_.emplace(call_.making_here, study_.experiment.name);
-  }
-  return Step::waits;
+  if (!again.empty() && std::find(again_.begin(), again_.end(), true) == again_.end())
+    say(fmt::format("prepare: nothing of {} has failed or is out of date", again));
+  std::vector<std::size_t> chosen = all;
+  std::erase_if(chosen, [&](const std::size_t i) { return !needed[i]; });
+  return chosen;
 }
 
-/// Looks at each instance once, in their order, and begins what can begin. Returns what is left to do or to wait for.
-Preparing::Left Preparing::look() {
-  Left left;
+/// Looks at each instance once, in their order.
+Pace Preparing::step() {
+  bool here = false, by_jobs = false, to_submit = false;
   for (const std::size_t i : needed_) {
-    if (state_[i] == State::open && needs_any(i, State::failed)) state_[i] = State::failed;
-    if (state_[i] != State::open) continue;
+    if (!is_outcome(states_[i]) && needs_any(i, State::failed)) states_[i] = State::failed;
+    if (is_outcome(states_[i])) continue;
     const bool by_job = has_own_job(study_.experiment, plan_, i);
-    if (!needs_any(i, State::open)) {
-      if (interrupted() == 0 && has_ended(i, by_job)) continue;
-      left.to_submit = left.to_submit || !by_job || !is_submitted(i);
+    if (!needs_any(i, State::planned)) {
+      if (interrupted() == 0 && has_ended(i)) continue;
+      to_submit = to_submit || !by_job || !is_submitted(i);
     }
-    (by_job ? left.by_jobs : left.here) = true;
+    (by_job ? by_jobs : here) = true;
   }
-  return left;
+  if (!here && !by_jobs) return Pace::again;
+  const bool is_interrupted = interrupted() != 0;
+  if (is_interrupted) end_here();
+  if (is_interrupted || (detach_ && !to_submit)) {
+    say_detached();
+    return is_interrupted ? Pace::ended : Pace::again;
+  }
+  if (!here) making_here_.reset();
+  if (here && !making_here_) making_here_.emplace(call_.making_here, study_.experiment.name);
+  return Pace::wait;
 }
 
 bool Preparing::needs_any(std::size_t i, State state) const {
   const std::vector<std::size_t>& needs = plan_.prepared[i].needs;
-  return std::any_of(needs.begin(), needs.end(), [&](const std::size_t other) { return state_[other] == state; });
+  return std::any_of(needs.begin(), needs.end(), [&](const std::size_t other) { return states_[other] == state; });
 }
 
-/// The folders that a new attempt of it would be given.
-std::vector<std::string> Preparing::needed_folders(std::size_t i) const {
-  std::vector<std::string> folders;
-  for (const std::size_t other : plan_.prepared[i].needs)
-    folders.push_back(context_.prepared.at(plan_.prepared[other].folder()).folder);
-  return folders;
+/// Whether a new attempt would be given other folders than the one that counts.
+bool Preparing::needs_others(std::size_t i, const PreparationStatus& status) const {
+  const std::vector<std::size_t>& needs = plan_.prepared[i].needs;
+  return !std::equal(needs.begin(), needs.end(), status.needs.begin(), status.needs.end(),
+                     [&](const std::size_t other, const std::string& folder) {
+                       return context_.prepared.at(plan_.prepared[other].folder()).folder == folder;
+                     });
 }
 
 /// Takes up what runs, begins what is due, and notes how it ended, once it has.
-bool Preparing::has_ended(std::size_t i, bool by_job) {
+bool Preparing::has_ended(std::size_t i) {
   std::unique_ptr<Making>& making = makings_[i];
+  const auto status = [&] { return preparation_status(study_.experiment, study_.results, plan_.prepared[i]); };
   if (!making) {
-    const PreparationStatus status = status_of(i);
-    const bool is_outdated = status.succeeded() && status.needs != needed_folders(i);
-    const bool is_due = again_[i] || is_outdated;
-    if (is_outcome(status.state) && !is_due) return note_end(i, status);
-    // Its inputs are read when it is made: not while it would wait for a free slot.
+    const PreparationStatus before = status();
+    const bool is_due = again_[i] || (before.succeeded() && needs_others(i, before));
+    if (is_outcome(before.state) && !is_due) return note_end(i, before);
+    const bool by_job = has_own_job(study_.experiment, plan_, i);
     Executor& executor = by_job ? call_.executors.of(study_) : call_.executors.workshop();
-    if (executor.free_slots() == 0 && status.state != hpcbench::State::submitted) return false;
-    making = std::make_unique<Making>(*this, i, by_job);
+    // Its inputs are read when it is made: not while it would wait for a free slot.
+    if (executor.free_slots() == 0 && before.state != State::submitted) return false;
+    making = std::make_unique<Making>(*this, i, by_job, executor);
     if (is_due) making->again();
     again_[i] = false;
   }
   if (making->step()) return false;
   making.reset();
-  const PreparationStatus status = status_of(i);
-  return is_outcome(status.state) && note_end(i, status);
-}
-
-PreparationStatus Preparing::status_of(std::size_t i) const {
-  return preparation_status(study_.results, plan_.prepared[i], study_.experiment.retries);
+  const PreparationStatus after = status();
+  return is_outcome(after.state) && note_end(i, after);
 }
 
 bool Preparing::note_end(std::size_t i, const PreparationStatus& status) {
-  state_[i] = status.succeeded() ? State::made : State::failed;
+  states_[i] = status.state;
   if (status.succeeded()) {
     context_.prepared[plan_.prepared[i].folder()] = {run_dir_of(status.folder), status.inputs};
   } else {
@@ -324,19 +270,17 @@ void Preparing::end_here() {
   }
   if (here.empty()) return;
   for (Making* const making : here) making->end();
-  const auto any_active = [&] {
-    return std::any_of(here.begin(), here.end(), [](const Making* making) { return making->is_active(); });
-  };
-  for (int looks = 0; looks < kLooksAtEnd && any_active(); ++looks) call_.executors.workshop().wait(kLookS);
+  const auto is_active = [](const Making* making) { return making->is_active(); };
+  for (int looks = 0; looks < kLooksAtEnd && std::any_of(here.begin(), here.end(), is_active); ++looks)
+    call_.executors.workshop().wait(kLookS);
   call_.progress.print("prepare: what ran here was ended; `hpcbench run` makes it in a new folder");
 }
 
 /// How many instances jobs make without this call.
 void Preparing::say_detached() const {
-  const auto continues = [&](const std::size_t i) {
-    return state_[i] == State::open && is_submitted(i) && !makings_[i]->is_here();
-  };
-  const long long count = std::count_if(needed_.begin(), needed_.end(), continues);
+  const long long count = std::count_if(needed_.begin(), needed_.end(), [&](const std::size_t i) {
+    return !is_outcome(states_[i]) && is_submitted(i) && !makings_[i]->is_here();
+  });
   if (count == 0) return;
   call_.progress.print(fmt::format(
       "detached: {} without this call; what needs {} is not submitted before that. `hpcbench run` carries on, "
@@ -365,21 +309,16 @@ RunnablePart find_runnable(const Study& study, const Plan& plan, const std::vect
   return {keep_configurations(plan, kept), awaits};
 }
 
-bool any_failed_preparation(const Study& study, const Plan& plan) {
+bool any_failed_preparation(const Study& study, const Plan& plan, const std::string& name) {
   const PreparationView view(study, plan);
-  const std::vector<Configuration>& all = plan.configurations;
-  return std::any_of(all.begin(), all.end(), [&](const Configuration& each) { return !view.obstacle(each).empty(); });
+  const std::vector<std::size_t> needed = instances_needed(plan);
+  return std::any_of(needed.begin(), needed.end(), [&](const std::size_t i) {
+    return view.status(i).failed() && (name.empty() || plan.prepared[i].name == name);
+  });
 }
 
 std::string except_unprepared(const Study& study) {
   return any_failed_preparation(study, study.selected()) ? ", but for those whose preparation failed or was cancelled" : "";
-}
-
-bool has_failed(const Study& study, const std::string& name) {
-  const PreparationView view(study, study.selected());
-  const std::vector<std::size_t> needed = instances_needed(study.selected());
-  return std::any_of(needed.begin(), needed.end(),
-                     [&](const std::size_t i) { return study.selected().prepared[i].name == name && view.status(i).failed(); });
 }
 
 std::vector<std::size_t> unfinished_preparations(const Study& study) {
@@ -398,29 +337,29 @@ std::vector<std::size_t> unfinished_preparations(const Study& study) {
 }
 
 bool end_preparations(const Study& study) {
-  std::vector<AttemptState> here, by_jobs;
-  for (const std::size_t i : unfinished_preparations(study)) {
-    const PreparedInstance& instance = study.selected().prepared[i];
-    for (const AttemptState& attempt : preparation_attempts(study.results, instance)) {
-      if (is_outcome(attempt.state)) continue;
-      (has_own_job(study.experiment, study.selected(), i) ? by_jobs : here).push_back(attempt);
-    }
-  }
-  if (here.empty() && by_jobs.empty()) return true;
+  const std::vector<std::size_t> unfinished = unfinished_preparations(study);
+  if (unfinished.empty()) return true;
   LogListener log(study.results);
   Events events(study.results, {}, {&log});
-  LocalExecutor processes(1, program_folder() + "/hpcbench");
-  const std::unique_ptr<Executor> jobs = choose_executor(study, 1, say);
-  long long ended = 0, revoked = 0;
+  std::size_t ended = 0;
+  long long revoked = 0;
   bool all_ended = true;
-  for (const auto& [attempts, executor] :
-       {std::pair(&here, static_cast<Executor*>(&processes)), std::pair(&by_jobs, jobs.get())}) {
-    if (attempts->empty()) continue;
+  for (const bool by_job : {false, true}) {
+    std::vector<AttemptState> attempts;
+    for (const std::size_t i : unfinished) {
+      if (has_own_job(study.experiment, study.selected(), i) != by_job) continue;
+      for (const AttemptState& attempt : preparation_attempts(study.results, study.selected().prepared[i])) {
+        if (!is_outcome(attempt.state)) attempts.push_back(attempt);
+      }
+    }
+    if (attempts.empty()) continue;
+    const std::unique_ptr<Executor> executor =
+        by_job ? choose_executor(study, 1, say) : std::make_unique<LocalExecutor>(1, program_folder() + "/hpcbench");
     // It says afterwards that a person ended it: without that the next call would make it again.
-    for (const AttemptState& attempt : *attempts) request_cancel(study.results + "/" + to_string(attempt.key));
-    const CancelCounts counts = cancel_attempts(study.results, *attempts, *executor, events);
+    for (const AttemptState& attempt : attempts) request_cancel(study.results + "/" + to_string(attempt.key));
+    const CancelCounts counts = cancel_attempts(study.results, attempts, *executor, events);
     const std::size_t left = watch_ends(study, counts.asked, *executor, events);
-    ended += static_cast<long long>(counts.asked.size() - left);
+    ended += counts.asked.size() - left;
     revoked += counts.revoked;
     all_ended = all_ended && left == 0 && counts.unseen == 0;
   }
@@ -459,11 +398,12 @@ void find_made_preparations(const Study& study, RenderContext& context) {
 }
 
 std::string list_preparations(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations) {
-  FoundMade found(study, plan, std::filesystem::current_path().string());
+  const PreparationView view(study, plan);
+  const std::string call_folder = std::filesystem::current_path().string();
   std::string lines;
   for (const std::size_t i : needed_by(plan, configurations)) {
     const PreparedInstance& instance = plan.prepared[i];
-    const PreparationStatus& status = found.status(i);
+    const PreparationStatus& status = view.status(i);
     if (status.failed()) {
       lines += fmt::format("prepare {}: failed ({}); `{} --prepare {}` tries it again\n", instance.folder(), status.why,
                            study.command("retry"), instance.name);
@@ -473,7 +413,7 @@ std::string list_preparations(const Study& study, const Plan& plan, const std::v
                            : has_own_job(study.experiment, plan, i) ? "would be made by a job"
                                                                     : "would be made");
     }
-    const std::vector<std::string>& changed = found.outdated_inputs(i);
+    const std::vector<std::string> changed = view.outdated_inputs(i, call_folder);
     if (!changed.empty()) refuse_outdated(study, instance, changed);
   }
   return lines;

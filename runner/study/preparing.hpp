@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/state.hpp"
 #include "render/attempt.hpp"
-#include "store/store.hpp"
 #include "study/call.hpp"
+#include "study/pace.hpp"
 #include "study/study.hpp"
 #include "submit/preparations.hpp"
 
@@ -25,12 +26,14 @@ class PreparationView {
   /// What runs of a configuration wait for: `build is being made in FOLDER`; empty for nothing.
   std::string awaited(const Configuration& configuration) const;
   const PreparationStatus& status(std::size_t instance) const { return statuses_[instance]; }
+  /// The files of an instance that was made that are no longer those that it was made of. Reads them.
+  std::vector<std::string> outdated_inputs(std::size_t instance, const std::string& call_folder) const;
 
  private:
-  /// An instance that failed, of these and of what they need.
-  std::optional<std::size_t> failed_among(const std::vector<std::size_t>& instances) const;
-  std::optional<std::size_t> unfinished_among(const std::vector<std::size_t>& instances) const;
+  /// An instance in this state, of these and of what they need.
+  std::optional<std::size_t> find_any(const std::vector<std::size_t>& instances, State state) const;
 
+  const Study& study_;
   const Plan& plan_;
   std::vector<PreparationStatus> statuses_;  // by instance
 };
@@ -48,26 +51,18 @@ class Preparing {
   Preparing& operator=(const Preparing&) = delete;
   ~Preparing();
 
-  enum class Step { done, waits, interrupted };
-  /// Settles what has ended, and begins what can begin.
-  Step step();
+  /// Settles what has ended, and begins what can begin. `again`: all is made; `ended`: it was interrupted before that.
+  Pace step();
   /// Ends what is being made on this machine: the next call makes it. Jobs continue.
   void end_here();
 
  private:
   class Making;
-  enum class State { open, made, failed };
-  struct Left {
-    bool here = false;
-    bool by_jobs = false;
-    bool to_submit = false;  // of what can be made now
-  };
 
-  Left look();
+  std::vector<std::size_t> choose(const std::vector<std::size_t>& configurations, const std::string& again);
   bool needs_any(std::size_t i, State state) const;
-  std::vector<std::string> needed_folders(std::size_t i) const;
-  bool has_ended(std::size_t i, bool by_job);
-  PreparationStatus status_of(std::size_t i) const;
+  bool needs_others(std::size_t i, const PreparationStatus& status) const;
+  bool has_ended(std::size_t i);
   bool note_end(std::size_t i, const PreparationStatus& status);
   bool is_submitted(std::size_t i) const;
   void say_detached() const;
@@ -77,10 +72,10 @@ class Preparing {
   bool detach_;
   RenderContext& context_;
   Call& call_;
-  std::vector<std::size_t> needed_;               // instances, in the order in which they are made
   std::vector<bool> again_;                       // by instance: it gets another attempt
-  std::vector<State> state_;                      // by instance
+  std::vector<State> states_;                     // by instance: planned until it has succeeded or failed
   std::vector<std::unique_ptr<Making>> makings_;  // by instance: while it is being made
+  std::vector<std::size_t> needed_;               // instances, in the order in which they are made
   std::optional<Listed> making_here_;
 };
 
@@ -92,13 +87,11 @@ struct RunnablePart {
 };
 RunnablePart find_runnable(const Study& study, const Plan& plan, const std::vector<std::size_t>& configurations,
                            const RenderContext& context);
-/// Whether a preparation that failed keeps a configuration from running.
-bool any_failed_preparation(const Study& study, const Plan& plan);
+/// Whether an instance has failed that the plan needs; `name`: of the preparation of this name.
+bool any_failed_preparation(const Study& study, const Plan& plan, const std::string& name = "");
 
 /// What to add to `run carries them out` where a preparation that failed keeps some of the selected runs from it, else nothing.
 std::string except_unprepared(const Study& study);
-/// Whether an instance of the preparation of this name has failed that the selected configurations need.
-bool has_failed(const Study& study, const std::string& name);
 
 /// Asks the attempts of unfinished_preparations to end. Says what became of those, if there are any; false if some were
 /// not seen to end.

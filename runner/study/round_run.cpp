@@ -60,16 +60,12 @@ RoundRun::RoundRun(const Study& study, const RunOptions& options, Round round, s
 Pace RoundRun::step() {
   if (is_cancelled()) return cancel();
   if (dispatcher_) return carry_out();
-  switch (preparing_ ? preparing_->step() : Preparing::Step::done) {
-    case Preparing::Step::waits:
-      return Pace::wait;
-    case Preparing::Step::interrupted:
-      ending_ = Ending::interrupted;
-      return Pace::ended;
-    case Preparing::Step::done:
-      break;
+  if (preparing_) {
+    const Pace pace = preparing_->step();
+    if (pace == Pace::ended) ending_ = Ending::interrupted;
+    if (pace != Pace::again) return pace;
+    preparing_.reset();
   }
-  preparing_.reset();
   take_over();
   return Pace::again;  // all studies take over their jobs before any of them begins more
 }
@@ -82,7 +78,6 @@ void RoundRun::take_over() {
   const Plan& plan = runnable_->part ? *runnable_->part : round_.plan;
   dispatcher_.emplace(study_.experiment, plan, std::move(context_), *executor_, call_.clock, listeners_->events);
   if (rounds_.is_adaptive()) dispatcher_->hold_when([this] { return rounds_.why_held(listeners_->cost.hours()); });
-  if (watch_.has_prepared) dispatcher_->skip_prepare();
   dispatcher_->recover(states_);
   taking_over_.reset();
   dispatcher_->retry(retried_);
@@ -130,7 +125,6 @@ Pace RoundRun::carry_out() {
 Pace RoundRun::end(Ending ending) {
   const bool waits = ending == Ending::finished && runnable_->awaits;
   ending_ = waits ? Ending::detached : ending;
-  watch_.has_prepared = watch_.has_prepared || dispatcher_->has_prepared();
   if (ending_ == Ending::interrupted) return Pace::ended;
   executor_->flush();
   listeners_->index.flush(true);

@@ -295,7 +295,8 @@ int StudyRun::summarise() const {
   for (const std::string& line : not_begun_lines(study_, runs)) say(line);
   for (const std::string& line : rounds_lines(study_, rounds_->view())) say(line);
   const int code = say_totals(study_, counts, stopped_);
-  const bool failed_again = !options_.prepare_again.empty() && has_failed(study_, options_.prepare_again);
+  const bool failed_again =
+      !options_.prepare_again.empty() && any_failed_preparation(study_, study_.selected(), options_.prepare_again);
   return stopped_ || failed_again ? 1 : code;
 }
 

@@ -18,7 +18,6 @@ struct StudyWatch {
   int kinds_told = 0;                                            // of failures
   std::set<std::string> succeeded;                               // configurations of which a run has
   std::set<std::string> warned;                                  // metrics that were warned of
-  bool has_prepared = false;                                     // the `prepare` command has run
   int measured = 0;                                              // repeats that succeeded
   std::map<std::string, std::vector<AttemptKey>> without_value;  // of these, by metric that they lack
 

@@ -280,10 +280,6 @@ long long Dispatcher::retry(const std::vector<AttemptKey>& finished) { return im
 
 bool Dispatcher::step() { return impl_->step(); }
 
-void Dispatcher::skip_prepare() { impl_->prepared = true; }
-
-bool Dispatcher::has_prepared() const { return impl_->prepared; }
-
 DispatchCounts Dispatcher::counts() const {
   DispatchCounts counts = impl_->runs.counts();
   counts.running = static_cast<long long>(impl_->active.size());

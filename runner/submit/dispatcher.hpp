@@ -36,17 +36,13 @@ class Dispatcher {
   /// From now on nothing begins while `why` gives a reason: no run, no segment, no other attempt; but what `retry` asks for.
   /// What was handed over goes on. `why` is asked often; once it has a reason it keeps it. Before `recover`.
   void hold_when(std::function<std::string()> why);
-  /// The experiment's `prepare` command has run in this call: it does not run again. Before `step`.
-  void skip_prepare();
-  /// Whether the `prepare` command has run.
-  bool has_prepared() const;
   /// Takes over what earlier calls left behind: adopts jobs that run, settles what ended, revokes what was never started.
   void recover(const std::vector<AttemptState>& known);
   /// Asks for a new attempt of each of these runs that has an outcome, by the person's will: no limit on retries. Keys of runs
   /// that are not in the plan, or have no outcome, are skipped. After `recover`, before `step`. Returns how many it took.
   long long retry(const std::vector<AttemptKey>& finished);
   /// One round: submit, settle, retry. False when every run has an outcome, or nothing begins any more and nothing runs.
-  /// UnavailableError if the executor refuses, `prepare` fails or a file cannot be written; jobs that run go on, and a new
+  /// UnavailableError if the executor refuses or a file cannot be written; jobs that run go on, and a new
   /// campaign takes over.
   bool step();
   DispatchCounts counts() const;

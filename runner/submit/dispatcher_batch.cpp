@@ -12,7 +12,6 @@
 #include "base/host.hpp"
 #include "render/blocks.hpp"
 #include "submit/dispatcher_impl.hpp"
-#include "submit/prepare.hpp"
 
 namespace hpcbench {
 
@@ -65,7 +64,6 @@ std::vector<std::size_t> Dispatcher::Impl::take_due() {
 
 /// Makes batches of these runs' next attempts, one for each kind of resources that the executor is asked for.
 void Dispatcher::Impl::make_due_batches(const std::vector<std::size_t>& chosen, bool first) {
-  prepare_once();
   std::vector<std::size_t> taken;
   for (const std::size_t run : chosen) {
     if (make_attempt_folder(run)) taken.push_back(run);
@@ -164,13 +162,6 @@ void Dispatcher::Impl::leave_old_batches(std::size_t run) {
     if (--old.waiting == 0) old.batch.close();
   }
   unused.erase(found);
-}
-
-void Dispatcher::Impl::prepare_once() {
-  if (prepared || experiment.prepare.empty()) return;
-  make_folders(context.results);
-  run_prepare(experiment.prepare, context.call_folder, context.results + "/prepare.log");
-  prepared = true;
 }
 
 }  // namespace hpcbench

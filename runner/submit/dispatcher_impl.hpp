@@ -88,7 +88,6 @@ struct Dispatcher::Impl {
   bool make_attempt_folder(std::size_t run);
   void discover_attempts(std::size_t run);
   void leave_old_batches(std::size_t run);
-  void prepare_once();
 
   // Recovery.
   bool has_any_of(const OpenBatch& batch) const;
@@ -113,7 +112,6 @@ struct Dispatcher::Impl {
   std::deque<Pending> pending;     // intended, in the order of handing over
   std::vector<Active> active;
   std::deque<Active> ended;  // their jobs are gone, their outcomes not yet read
-  bool prepared = false;
   std::function<std::string()> hold;
   bool asked_for = false;  // a person asked for some of the runs: these begin though all is held
 

@@ -11,6 +11,8 @@
 
 #include "base/files.hpp"
 #include "base/json_text.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
 #include "runfiles/cancel_request.hpp"
 #include "runfiles/claim.hpp"
 #include "runfiles/run_info.hpp"
@@ -88,6 +90,22 @@ void read_makings(PreparationStatus& status) {
     status.needs.push_back(json_string(item).value_or(""));
 }
 
+/// Whether an earlier version ran this `prepare: [command]` last, with success. It kept no attempt of it, but prepare.log, and
+/// records in hpcbench.log.
+bool ran_before(const std::string& results, const Preparation& definition) {
+  if (!definition.for_all || ::access((results + "/prepare.log").c_str(), F_OK) != 0) return false;
+  for (const char* const log : {"/hpcbench.log", "/hpcbench.log.1", "/hpcbench.log.2"}) {
+    const std::string text = read_file_if_there(results + log).value_or("");
+    const std::size_t begin = text.rfind(" info prepare begins: ");
+    if (begin == std::string::npos) continue;
+    const std::string_view record = std::string_view(text).substr(begin);
+    const std::size_t end = record.find(" info prepare: ");
+    return record.starts_with(escaped_for_log(" info prepare begins: " + join(definition.command, " ")) + "\n") &&
+           end != std::string_view::npos && record.substr(end).starts_with(" info prepare: exit status 0");
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<AttemptState> preparation_attempts(const std::string& results, const PreparedInstance& instance) {
@@ -100,26 +118,27 @@ std::vector<AttemptState> preparation_attempts(const std::string& results, const
   return attempts;
 }
 
-PreparationStatus preparation_status(const std::string& results, const PreparedInstance& instance, const Retries& retries) {
+PreparationStatus preparation_status(const Experiment& experiment, const std::string& results,
+                                     const PreparedInstance& instance) {
   RunHistory history;
   for (const AttemptState& attempt : preparation_attempts(results, instance))
     history.add(attempt, is_of_machine(attempt.state));
   PreparationStatus status;
-  status.highest = history.highest();
+  if (history.highest() == 0 && ran_before(results, experiment.preparations[instance.definition])) {
+    status.state = State::succeeded;
+    status.folder = results;
+  }
   if (history.last() == 0) return status;
   const bool is_lost = is_of_machine(history.last_state());
-  if (is_lost && history.may_retry(retries)) return status;
+  if (is_lost && history.may_retry(experiment.retries)) return status;
   status.state = is_lost ? State::failed : history.last_state();
-  status.attempt = history.last();
-  status.folder = preparation_folder(results, instance, status.attempt);
+  status.folder = preparation_folder(results, instance, history.last());
   status.why = read_stand(status.folder).why;
   read_makings(status);
   return status;
 }
 
-bool preparation_has_ended(const std::string& folder) { return is_outcome(read_stand(folder).state); }
-
-bool preparation_succeeded(const std::string& folder) { return read_stand(folder).state == State::succeeded; }
+State preparation_state(const std::string& folder) { return read_stand(folder).state; }
 
 std::vector<std::string> changed_inputs(const std::vector<CodeFile>& then, const std::vector<CodeFile>& now) {
   std::map<std::string, std::pair<std::string, std::string>> hashes;

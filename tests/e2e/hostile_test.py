@@ -1,6 +1,7 @@
 """What goes wrong on real machines: each ends in the right outcome or a clear error, and the other runs are unharmed."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -205,7 +206,9 @@ repeats: 1
 
     def test_prepare_that_fails_stops_before_any_job(self):
         self.write("s.yaml", study("prepared", "true", 'prepare: [bash, -c, "echo no data >&2; exit 4"]'))
-        self.assertIn("no data", self.hpcbench("run", "s.yaml", code=3).stderr)
+        said = self.hpcbench("run", "s.yaml", code=1).stderr
+        folder = re.search("prepare failed: exit code 4; its output is in (\\S+)", said)[1]
+        self.assertEqual(pathlib.Path(folder, "stderr.log").read_text(), "no data\n")
         self.assertEqual(self.status("s.yaml")["counts"]["planned"], 2)
 
     def test_hangup_leaves_jobs_alone(self):

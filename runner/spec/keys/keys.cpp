@@ -160,7 +160,7 @@ const KeySection& experiment_keys() {
        inject_row(),
        {.name = "prepare",
         .kind = KeyKind::named_maps,
-        .about = "a command that runs once before the first submission, or a map of preparations (builds ...)",
+        .about = "a command that runs once before all runs, or a map of preparations (builds ...)",
         .section = preparation_keys},
        container_row(),
        {.name = "launcher",

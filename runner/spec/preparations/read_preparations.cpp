@@ -120,17 +120,24 @@ std::string other_owner(const ParsedExperiment& parsed, const std::string& name)
   return is_parameter ? "a parameter" : "";
 }
 
+/// `prepare: [command]` in the environment of `hpcbench run`, once for all runs.
+void read_command_for_all(const YamlNode& node, ParsedExperiment& parsed, Diagnostics& diagnostics) {
+  Preparation preparation;
+  preparation.name = "prepare";
+  assign(preparation.command, read_texts(node, "`prepare`", diagnostics));
+  if (preparation.command.empty()) return;
+  refuse_shell_syntax(node, preparation.command, diagnostics);
+  preparation.for_all = true;
+  preparation.place = place_of(node.location);
+  parsed.preparations.push_back({std::move(preparation), node.location, &node});
+}
+
 }  // namespace
 
 void read_prepare(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("prepare");
   if (node == nullptr) return;
-  if (!node->is_map()) {
-    assign(parsed.experiment.prepare, read_texts(*node, "`prepare`", diagnostics));
-    if (!parsed.experiment.prepare.empty()) refuse_shell_syntax(*node, parsed.experiment.prepare, diagnostics);
-    return;
-  }
-  if (!expect_map(*node, "`prepare`", diagnostics)) return;
+  if (!node->is_map()) return read_command_for_all(*node, parsed, diagnostics);
   if (const YamlNode* command = node->find("command"); command != nullptr && !command->is_map()) {
     diagnostics.add(node->keys[node->index_of("command")].location, "`prepare` is a map of preparations by their names",
                     "prepare: {build: {command: [make]}}, or for a single command prepare: [make]");
@@ -145,6 +152,7 @@ void read_prepare(MapReader& reader, ParsedExperiment& parsed, Diagnostics& diag
 
 void check_preparations(const ParsedExperiment& parsed, Diagnostics& diagnostics) {
   for (const ParsedPreparation& entry : parsed.preparations) {
+    if (entry.preparation.for_all) continue;
     const std::string& name = entry.preparation.name;
     if (entry.node->index_of("command") == YamlNode::npos) {  // that of a profile may stand in the file
       diagnostics.add(entry.name_location, fmt::format("{} has no `command`", cite("prepare." + name)), "command: [make]");
@@ -168,7 +176,7 @@ std::vector<GivenText> texts_of_preparation(const ParsedPreparation& entry) {
   for (GivenText& given : texts) {
     if (given.filled == GivenText::Filled::for_run) given.filled = GivenText::Filled::for_point;
   }
-  const YamlNode* command = entry.node->find("command");
+  const YamlNode* command = entry.preparation.for_all ? entry.node : entry.node->find("command");
   if (command == nullptr || !command->is_list()) return texts;
   for (const YamlNode& item : command->items) {
     if (item.is_scalar()) texts.push_back({item.text, &item, GivenText::Filled::modules});

@@ -48,6 +48,16 @@ TEST_CASE("the names of a preparation say how many instances there are, and who 
   CHECK(instances_needed(gcc).size() == 3);
 }
 
+TEST_CASE("a command alone is one instance, which all need, and no part of their identity") {
+  const std::string study = "matrix: {cc: [gcc, clang]}\ncommand: [run, '{{cc}}']\n";
+  const Plan plan = plan_prepared(study + "prepare: [make, data]\n");
+  REQUIRE(plan.prepared.size() == 1);
+  CHECK(plan.configurations[0].prepared == std::vector<std::size_t>{0});
+  CHECK(plan.configurations[1].prepared == std::vector<std::size_t>{0});
+  CHECK(ids_of(plan) == ids_of(plan_prepared(study)));
+  CHECK(plan_prepared(study + "prepare: [make, all]\n").prepared[0].id != plan.prepared[0].id);
+}
+
 TEST_CASE("a list puts in several arguments, and folders are filled in when they are known") {
   const Experiment experiment = parse_experiment(
       "experiment: e\nprepare: {b: {command: [cc, '{{*flags}}', -o, '{{b.dir}}/x']}}\nmatrix: {flags: [[], [-O2, -g]]}\n"

@@ -101,7 +101,10 @@ TEST_CASE("every key of a file reaches the experiment") {
   CHECK(full.executor == "slurm");
   CHECK(full.order == Order::sequential);
   CHECK(full.launcher == "mpirun");
-  CHECK(full.prepare == Texts{"make", "data"});
+  REQUIRE(full.preparations.size() == 1);
+  CHECK(full.preparations[0].command == Texts{"make", "data"});
+  CHECK(full.preparations[0].for_all);
+  CHECK(full.preparations[0].modules.empty());
   CHECK(full.workdir == "work/{{strategy}}");
   CHECK(full.monitor_s == 10.0);
   CHECK(full.retries.lost == 0);

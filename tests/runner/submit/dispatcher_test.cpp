@@ -353,41 +353,6 @@ TEST_CASE("a cancelled job is looked at until it has ended, or it is named") {
   }
 }
 
-TEST_CASE("prepare runs once, before the first submission, and only for one") {
-  StudyFixture study(2, 1);
-  study.experiment.prepare = {"bash", "-c", "echo made it; echo x >> made"};
-  FakeExecutor executor = study.make_executor();
-  study.run(executor);
-  CHECK(read_file(study.context.call_folder + "/made") == "x\n");
-  CHECK(read_file(study.results + "/prepare.log") == "made it\n");
-  FakeExecutor idle = study.make_executor();
-  study.run(idle);
-  CHECK(read_file(study.context.call_folder + "/made") == "x\n");
-}
-
-TEST_CASE("a failing prepare submits nothing and says why") {
-  StudyFixture study(1, 1);
-  FakeExecutor executor = study.make_executor();
-  SUBCASE("it fails") {
-    study.experiment.prepare = {"bash", "-c", "echo no data here >&2; exit 3"};
-    try {
-      study.run(executor);
-      FAIL("prepare failed");
-    } catch (const UnavailableError& error) {
-      CHECK(std::string(error.what()).find("exit status 3") != std::string::npos);
-      CHECK(std::string(error.what()).find("no data here") != std::string::npos);
-    }
-  }
-  SUBCASE("it cannot be started") {
-    study.experiment.prepare = {"no-such-program-anywhere"};
-    CHECK_THROWS_WITH_AS(study.run(executor),
-                         "error: cannot start `prepare` (no-such-program-anywhere): No such file or directory",
-                         UnavailableError);
-  }
-  CHECK(executor.requests.empty());
-  CHECK(study.observer.batches.empty());
-}
-
 }  // namespace
 
 }  // namespace hpcbench

@@ -138,10 +138,11 @@ TEST_CASE("preparations of several studies: one squeue asks for all, and a contr
   CHECK(slurm.jobs.size() == 20);
   CHECK(slurm.calls["squeue"] <= rounds + 1);
   for (const auto& study : studies) {  // what waited for the controller kept its folder
-    const PreparationStatus status = preparation_status(study->context.results, study->plan.prepared[0], {});
-    CHECK(status.succeeded());
-    CHECK(status.attempt == 1);
-    CHECK(status.highest == 1);
+    const PreparedInstance& build = study->plan.prepared[0];
+    const std::vector<AttemptState> attempts = preparation_attempts(study->context.results, build);
+    REQUIRE(attempts.size() == 1);
+    CHECK(attempts.front().key.attempt == 1);
+    CHECK(preparation_status(study->experiment, study->context.results, build).succeeded());
   }
 }
 
