@@ -4,13 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "base/value.hpp"
+#include "spec/axis_points.hpp"
 #include "spec/experiment.hpp"
 
 namespace hpcbench {
-
-/// One value per axis of `Experiment::axis_names`.
-using Point = std::vector<Value>;
 
 /// What became of the points that `exclude` spoke of.
 struct Excluded {
@@ -26,20 +23,5 @@ Excluded each_matrix_point(const Experiment& experiment, const std::vector<std::
 /// The points of `include`; nodes and gpus_per_node may be left out and are 1 (0 gpus beside ranks_per_node) then. InputError
 /// for any other gap.
 std::vector<Point> included_points(const Experiment& experiment, const std::vector<std::string>& axes);
-
-/// A condition with its names looked up once. One that names no axis matches nothing.
-class PointCondition {
- public:
-  PointCondition(const Condition& condition, const std::vector<std::string>& axes);
-  bool matches(const Point& point) const;
-
- private:
-  struct Clause {
-    std::size_t axis = 0;
-    std::vector<Value> values;
-  };
-  std::vector<Clause> clauses_;
-  bool possible_ = true;
-};
 
 }  // namespace hpcbench

@@ -1,78 +1,76 @@
 #include "spec/points.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/error.hpp"
 
 namespace hpcbench {
 
-PointSpace::PointSpace(const ParsedExperiment& parsed) {
+namespace {
+
+constexpr long long kMostSteps = 5'000'000;
+
+}  // namespace
+
+PointSpace::PointSpace(const ParsedExperiment& parsed)
+    : names_(parsed.axis_names()), parameters_(parsed.experiment.work.parameters) {
   has_product_ = !parsed.matrix.empty() || !parsed.zip.empty();
   implied_.reserve(2);
-  for (const ParsedAxis& axis : parsed.matrix) add_block({{&axis.axis}, axis.axis.values.size()});
+  for (const ParsedAxis& axis : parsed.matrix) add_block({&axis.axis});
   for (const std::vector<ParsedAxis>& zipped : parsed.zip) {
-    Block block;
-    for (const ParsedAxis& axis : zipped) block.axes.push_back(&axis.axis);
-    block.rows = zipped.front().axis.values.size();
-    add_block(std::move(block));
+    std::vector<const Axis*> axes;
+    for (const ParsedAxis& axis : zipped) axes.push_back(&axis.axis);
+    add_block(std::move(axes));
   }
   for (const ParsedPoint& point : parsed.include) {
     included_.push_back(&point.point);
     for (const auto& [name, value] : point.point) included_values_[name][value.canonical()] = true;
   }
-  for (const char* const name : {"nodes", "gpus_per_node"}) {
-    if (places_.contains(name) || (!has_product_ && included_values_.contains(name))) continue;
-    const bool none = name == std::string_view("gpus_per_node") && has_axis(kRanksPerNode);
-    implied_.push_back(Axis{name, {Value::from_integer(none ? 0 : 1)}});
-    add_block({{&implied_.back()}, 1});
+  const Point implied = implied_point(names_);
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const std::string& name = names_[i];
+    const bool is_implied = name == "nodes" || name == "gpus_per_node";
+    if (!is_implied || places_.contains(name) || (!has_product_ && included_values_.contains(name))) continue;
+    implied_.push_back(Axis{name, {implied[i]}});
+    add_block({&implied_.back()});
   }
   if (!has_product_) product_size_ = 0;
   for (const ParsedCondition& exclude : parsed.exclude) {
     if (exclude.expression) {
-      add_exclude(*exclude.expression, parsed.experiment.work.parameters);
-    } else if (auto rows = rows_of(exclude.condition)) {
-      excludes_.push_back(*std::move(rows));
+      add_exclude(*exclude.expression);
+    } else if (rows_of(exclude.condition)) {
+      excludes_.push_back(&exclude.condition);
     }
   }
 }
 
-namespace {
-
-/// The axis that a total counts on each node: of `gpus` and `ranks`. Empty for any other name.
-const char* counted_per_node(std::string_view total) {
-  return total == "gpus" ? "gpus_per_node" : total == "ranks" ? kRanksPerNode : "";
-}
-
-}  // namespace
-
-/// One that names what is not there is left out: it has its diagnostic.
-void PointSpace::add_exclude(const LocatedExpression& expression, const Bindings& parameters) {
-  ExpressionExclude exclude{&expression, {}};
-  const auto depend_on = [&](const AxisPlace& place) { exclude.blocks.push_back(place.block); };
-  for (const NameUse& use : expression.expression().names()) {
-    if (const auto place = places_.find(use.name); place != places_.end()) {
-      exclude.sources.push_back({.axis = place->second.axis, .block = place->second.block});
-      depend_on(place->second);
-    } else if (const Value* value = find_binding(parameters, use.name)) {
-      exclude.sources.push_back({.constant = *value});
-    } else if (const char* const each = counted_per_node(use.name); places_.contains("nodes") && places_.contains(each)) {
-      exclude.sources.push_back({.per_node = each});
-      depend_on(places_.at("nodes"));
-      depend_on(places_.at(each));
-    } else {
-      return;
-    }
-  }
-  expression_excludes_.push_back(std::move(exclude));
-}
-
-void PointSpace::add_block(Block block) {
+void PointSpace::add_block(std::vector<const Axis*> axes) {
+  const AxisBlock& block = blocks_.emplace_back(std::move(axes), names_);
   for (const Axis* axis : block.axes) {
-    AxisPlace place{blocks_.size(), axis, {}};
+    AxisPlace place{blocks_.size() - 1, axis, {}};
     for (std::size_t row = 0; row < axis->values.size(); ++row) place.rows_of[axis->values[row].canonical()].push_back(row);
     places_.emplace(axis->name, std::move(place));
   }
-  const auto rows = static_cast<long long>(block.rows);
+  const auto rows = static_cast<long long>(block.rows.size());
   product_size_ = rows > 0 && product_size_ > kMany / rows ? kMany : product_size_ * rows;
-  blocks_.push_back(std::move(block));
+}
+
+/// One that names what is not there is left out: it has its diagnostic.
+void PointSpace::add_exclude(const LocatedExpression& expression) {
+  std::set<std::string> axes;
+  for (const NameUse& use : expression.expression().names()) {
+    const char* const each = use.name == "gpus" ? "gpus_per_node" : use.name == "ranks" ? kRanksPerNode : "";
+    if (places_.contains(use.name)) {
+      axes.insert(use.name);
+    } else if (find_binding(parameters_, use.name) == nullptr) {
+      if (!places_.contains("nodes") || !places_.contains(each)) return;
+      axes.insert({"nodes", each});
+    }
+  }
+  expression_excludes_.emplace_back(expression, names_, std::vector<std::string>());
+  expression_axes_.merge(axes);
 }
 
 bool PointSpace::has_axis(std::string_view name) const {
@@ -106,8 +104,9 @@ std::vector<Value> PointSpace::some_values(std::string_view axis) const {
   return values;
 }
 
-std::optional<PointSpace::RowCondition> PointSpace::rows_of(const Condition& condition) const {
-  RowCondition result;
+std::optional<PointSpace::BlockRows> PointSpace::rows_of(const Condition& condition) const {
+  if (!has_product_ || product_size_ == 0) return std::nullopt;
+  BlockRows result;
   for (const auto& [name, values] : condition) {
     const auto found = places_.find(name);
     if (found == places_.end()) return std::nullopt;
@@ -118,124 +117,48 @@ std::optional<PointSpace::RowCondition> PointSpace::rows_of(const Condition& con
     }
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    const auto same = std::find_if(result.blocks.begin(), result.blocks.end(),
-                                   [&](const auto& block) { return block.first == found->second.block; });
-    if (same == result.blocks.end()) {
-      result.blocks.emplace_back(found->second.block, std::move(rows));
-    } else {
+    const auto [of_block, is_new] = result.try_emplace(found->second.block, rows);
+    if (!is_new) {
       std::vector<std::size_t> both;
-      std::set_intersection(same->second.begin(), same->second.end(), rows.begin(), rows.end(), std::back_inserter(both));
-      same->second = std::move(both);
+      std::set_intersection(of_block->second.begin(), of_block->second.end(), rows.begin(), rows.end(),
+                            std::back_inserter(both));
+      of_block->second = std::move(both);
     }
+    if (of_block->second.empty()) return std::nullopt;
   }
-  for (const auto& [block, rows] : result.blocks) {
-    if (rows.empty()) return std::nullopt;
-  }
-  std::sort(result.blocks.begin(), result.blocks.end());
   return result;
 }
 
-bool PointSpace::product_matches(const Condition& condition) const {
-  return has_product_ && rows_of(condition).has_value() &&
-         std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.rows > 0; });
+bool PointSpace::product_matches(const Condition& condition) const { return rows_of(condition).has_value(); }
+
+/// With the rows that are wanted. Of the other blocks any row will do: they get the first.
+std::vector<AxisBlock> PointSpace::blocks_that_matter(const BlockRows& wanted,
+                                                      const std::vector<const Condition*>& avoided) const {
+  std::vector<bool> matters(blocks_.size(), false);
+  for (const Condition* condition : avoided) {
+    for (const auto& clause : *condition) matters[places_.at(clause.first).block] = true;
+  }
+  for (const std::string& axis : expression_axes_) matters[places_.at(axis).block] = true;
+  std::vector<AxisBlock> blocks;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const auto found = wanted.find(i);
+    if (found == wanted.end() && !matters[i]) continue;
+    blocks.push_back(blocks_[i]);
+    if (found != wanted.end()) blocks.back().rows = found->second;
+  }
+  return blocks;
 }
 
-/// Depth first over the blocks that matter. Of the conditions to avoid, those that the rows chosen so far match are carried
-/// along; one with no block left to choose has matched, and the branch ends.
-struct PointSpace::Search {
-  enum class Answer { none, found, too_long };
-  static constexpr long long kMostSteps = 5'000'000;
-
-  const PointSpace& space;
-  const RowCondition& wanted;
-  std::vector<const RowCondition*> avoid;
-  std::vector<std::size_t> order;   // blocks that matter, ascending
-  std::vector<std::size_t> chosen;  // rows, one per block of `order`
-  long long steps = 0;
-
-  void collect_blocks() {
-    const auto add = [&](const RowCondition& condition) {
-      for (const auto& [block, rows] : condition.blocks) order.push_back(block);
-    };
-    add(wanted);
-    for (const RowCondition* condition : avoid) add(*condition);
-    for (const ExpressionExclude& exclude : space.expression_excludes_)
-      order.insert(order.end(), exclude.blocks.begin(), exclude.blocks.end());
-    std::sort(order.begin(), order.end());
-    order.erase(std::unique(order.begin(), order.end()), order.end());
-  }
-
-  static const std::vector<std::size_t>* rows_in(const RowCondition& condition, std::size_t block) {
-    const auto found = std::lower_bound(condition.blocks.begin(), condition.blocks.end(), block,
-                                        [](const auto& entry, std::size_t value) { return entry.first < value; });
-    return found != condition.blocks.end() && found->first == block ? &found->second : nullptr;
-  }
-
-  Answer descend(std::size_t depth, const std::vector<const RowCondition*>& alive) {
-    for (const RowCondition* condition : alive) {
-      const bool done = condition->blocks.empty() || (depth > 0 && condition->blocks.back().first <= order[depth - 1]);
-      if (done) return Answer::none;
+bool PointSpace::is_excluded(const Point& point, long long& steps) const {
+  return std::any_of(expression_excludes_.begin(), expression_excludes_.end(), [&](const PointExpression& exclude) {
+    try {
+      return exclude.holds({point, parameters_, {}});
+    } catch (const InputError&) {  // make_plan says so
+      steps += 100;                // an exception costs as much
+      return false;
     }
-    if (depth == order.size()) return is_excluded() ? Answer::none : Answer::found;
-    const std::size_t block = order[depth];
-    const std::vector<std::size_t>* allowed = rows_in(wanted, block);
-    const std::size_t count = allowed != nullptr ? allowed->size() : space.blocks_[block].rows;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t row = allowed != nullptr ? (*allowed)[i] : i;
-      std::vector<const RowCondition*> still;
-      for (const RowCondition* condition : alive) {
-        const std::vector<std::size_t>* rows = rows_in(*condition, block);
-        if (rows == nullptr || std::binary_search(rows->begin(), rows->end(), row)) still.push_back(condition);
-      }
-      steps += 1 + static_cast<long long>(alive.size());
-      if (steps > kMostSteps) return Answer::too_long;
-      chosen.push_back(row);
-      const Answer answer = descend(depth + 1, still);
-      if (answer != Answer::none) return answer;
-      chosen.pop_back();
-    }
-    return Answer::none;
-  }
-
-  std::size_t chosen_row(std::size_t block) const {
-    return chosen[static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), block) - order.begin())];
-  }
-
-  /// Whether an expression excludes what is chosen. One that cannot be computed excludes nothing: make_plan says so.
-  bool is_excluded() {
-    return std::any_of(space.expression_excludes_.begin(), space.expression_excludes_.end(),
-                       [&](const ExpressionExclude& exclude) {
-                         const auto at = [&](const char* axis) {
-                           const AxisPlace& place = space.places_.at(axis);
-                           return place.axis->values[chosen_row(place.block)].integer().value_or(1);
-                         };
-                         std::vector<Value> totals;
-                         totals.reserve(exclude.sources.size());
-                         std::vector<const Value*> values;
-                         for (const ExpressionExclude::Source& source : exclude.sources) {
-                           if (source.per_node != nullptr)
-                             totals.push_back(Value::from_integer(at("nodes") * at(source.per_node)));
-                           values.push_back(source.axis != nullptr ? &source.axis->values[chosen_row(source.block)]
-                                            : source.constant      ? &*source.constant
-                                                                   : &totals.back());
-                         }
-                         try {
-                           return exclude.expression->expression().holds(values);
-                         } catch (const ExpressionError&) {
-                           steps += 100;  // an exception costs as much
-                           return false;
-                         }
-                       });
-  }
-
-  Bindings point() const {
-    Bindings bindings;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      for (const Axis* axis : space.blocks_[order[i]].axes) bindings.emplace_back(axis->name, axis->values[chosen[i]]);
-    }
-    return bindings;
-  }
-};
+  });
+}
 
 std::optional<Bindings> PointSpace::find_point(const Condition& condition, const std::vector<const Condition*>& but) const {
   for (const Bindings* included : included_) {
@@ -246,25 +169,29 @@ std::optional<Bindings> PointSpace::find_point(const Condition& condition, const
     const bool avoided = std::any_of(but.begin(), but.end(), [&](const Condition* other) { return matches(*other, point); });
     if (matches(condition, point) && !avoided) return point;
   }
-  const std::optional<RowCondition> wanted = rows_of(condition);
-  if (!wanted || !product_matches({})) return std::nullopt;
-  std::vector<RowCondition> others;
-  for (const Condition* other : but) {
-    if (auto rows = rows_of(*other)) others.push_back(*std::move(rows));
-  }
-  Search search{*this, *wanted, {}, {}, {}, 0};
-  for (const RowCondition& exclude : excludes_) search.avoid.push_back(&exclude);
-  for (const RowCondition& other : others) search.avoid.push_back(&other);
-  search.collect_blocks();
-  switch (search.descend(0, search.avoid)) {
-    case Search::Answer::none:
-      return std::nullopt;
-    case Search::Answer::found:
-      return search.point();
-    case Search::Answer::too_long:
-      return Bindings{};
-  }
-  return std::nullopt;
+  const std::optional<BlockRows> wanted = rows_of(condition);
+  if (!wanted) return std::nullopt;
+  std::vector<const Condition*> others = excludes_;
+  std::copy_if(but.begin(), but.end(), std::back_inserter(others),
+               [&](const Condition* other) { return product_matches(*other); });
+  std::vector<PointCondition> avoid;
+  for (const Condition* other : others) avoid.emplace_back(*other, names_);
+  const std::vector<AxisBlock> blocks = blocks_that_matter(*wanted, others);
+  Point point = implied_point(names_);
+  std::optional<Bindings> found;
+  long long steps = 0;
+  each_point(blocks, point, [&] {
+    steps += 1 + static_cast<long long>(avoid.size());
+    const auto is_avoided = [&](const PointCondition& each) { return each.matches(point); };
+    const bool is_too_long = steps > kMostSteps;
+    if (!is_too_long && (std::any_of(avoid.begin(), avoid.end(), is_avoided) || is_excluded(point, steps))) return true;
+    found.emplace();
+    for (const AxisBlock& block : is_too_long ? std::vector<AxisBlock>() : blocks) {
+      for (std::size_t i = 0; i < block.axes.size(); ++i) found->emplace_back(block.axes[i]->name, point[block.columns[i]]);
+    }
+    return false;
+  });
+  return found;
 }
 
 }  // namespace hpcbench

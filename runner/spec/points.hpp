@@ -1,14 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/value.hpp"
+#include "spec/axis_points.hpp"
 #include "spec/parsed_experiment.hpp"
+#include "spec/point_expression.hpp"
 
 namespace hpcbench {
 
@@ -39,43 +43,30 @@ class PointSpace {
   std::optional<Bindings> find_point(const Condition& condition, const std::vector<const Condition*>& but = {}) const;
 
  private:
-  /// Axes whose values vary together: one of `matrix`, or a block of `zip`.
-  struct Block {
-    std::vector<const Axis*> axes;
-    std::size_t rows = 0;
-  };
   struct AxisPlace {
     std::size_t block = 0;
     const Axis* axis = nullptr;
     std::unordered_map<std::string_view, std::vector<std::size_t>> rows_of;  // canonical value -> rows of the block
   };
-  /// A condition on the product: the rows of each block that it names, ascending. Absent: it can match nothing.
-  struct RowCondition {
-    std::vector<std::pair<std::size_t, std::vector<std::size_t>>> blocks;  // ascending by block
-  };
-  struct Search;
-  /// An exclude that is an expression: its names are looked up once.
-  struct ExpressionExclude {
-    struct Source {
-      const Axis* axis = nullptr;
-      std::size_t block = 0;
-      std::optional<Value> constant = {};
-      const char* per_node = nullptr;  // nodes times this axis: gpus, ranks
-    };
-    const LocatedExpression* expression = nullptr;
-    std::vector<Source> sources;           // of its names
-    std::vector<std::size_t> blocks = {};  // that it depends on
-  };
+  /// Rows of blocks, ascending.
+  using BlockRows = std::map<std::size_t, std::vector<std::size_t>>;
 
-  void add_block(Block block);
-  void add_exclude(const LocatedExpression& expression, const Bindings& parameters);
-  std::optional<RowCondition> rows_of(const Condition& condition) const;
+  void add_block(std::vector<const Axis*> axes);
+  void add_exclude(const LocatedExpression& expression);
+  /// The rows of each block that a condition names. Absent: no point of the product matches.
+  std::optional<BlockRows> rows_of(const Condition& condition) const;
+  std::vector<AxisBlock> blocks_that_matter(const BlockRows& wanted, const std::vector<const Condition*>& avoided) const;
+  /// Whether an expression excludes the point; what cannot be computed excludes nothing, and counts as many `steps`.
+  bool is_excluded(const Point& point, long long& steps) const;
 
+  const std::vector<std::string> names_;  // of a point's columns
+  const Bindings& parameters_;
   std::vector<Axis> implied_;  // nodes and gpus_per_node where the parsed experiment has none
-  std::vector<Block> blocks_;
+  std::vector<AxisBlock> blocks_;
   std::unordered_map<std::string_view, AxisPlace> places_;
-  std::vector<RowCondition> excludes_;
-  std::vector<ExpressionExclude> expression_excludes_;
+  std::vector<const Condition*> excludes_;  // those that match a point of the product
+  std::vector<PointExpression> expression_excludes_;
+  std::set<std::string> expression_axes_;  // that these depend on
   std::vector<const Bindings*> included_;
   std::unordered_map<std::string, std::unordered_map<std::string, bool>> included_values_;
   long long product_size_ = 1;
