@@ -71,6 +71,12 @@ class HowTo(PageTest):
         self.assertIn("sizes", done["hpcbench ls --results shared"].stdout)
         self.assertIn("2 succeeded", done["hpcbench report sizes --results shared"].stdout)
 
+    def test_old_logs(self):
+        done = self.page("old-logs")
+        self.assertEqual(done["hpcbench report old.yaml"].stdout.count("6 succeeded"), 2)
+        self.assertIn("fast-1.log:1", done["hpcbench show version=fast/i01"].stdout)
+        self.assertEqual(done["hpcbench report listed.yaml"].stdout.count("6 succeeded"), 2)
+
     def test_containers(self):
         done = self.page("containers")
         self.assertIn("12", done["hpcbench plan boxed.yaml"].stdout)
