@@ -159,6 +159,22 @@ def called(text):
         yield words[1], rest[0], [word.partition("=")[0] for word in rest[1:] if re.match(r"--?[a-z]", word)]
 
 
+class Experiments(StudyTest):
+    def test_check_accepts_every_experiment_of_a_page(self):
+        """Blocks of YAML with the key `experiment`; what they name need not exist."""
+        seen = 0
+        for path in tracked_pages():
+            if path.name == "CHANGELOG.md":
+                continue
+            for block in re.findall(r"^```yaml[^\n]*\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL):
+                if re.search(r"^experiment:", block, re.MULTILINE) and not re.search(r"^use:", block, re.MULTILINE):
+                    seen += 1
+                    self.write("page.yaml", block)
+                    with self.subTest(str(path.relative_to(ROOT)), block=block.splitlines()[0]):
+                        self.hpcbench("check", "page.yaml")
+        self.assertGreater(seen, 20)
+
+
 class CommandLines(StudyTest):
     def test_commands_and_options_of_all_pages_exist(self):
         helps = {}
