@@ -22,6 +22,10 @@ class HowTo(PageTest):
             shutil.copy(ROOT / "examples" / example, self.folder)
         return self.run_page(HOW_TO / f"{name}.md")
 
+    def test_which_launch(self):
+        self.run_page(ROOT / "docs/recipes.md")
+        self.assertIn("launch: node", (self.folder / "study.yaml").read_text())
+
     def test_torchrun(self):
         self.train("torchrun", "train.py", python_with_torch())
 
