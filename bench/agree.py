@@ -58,7 +58,7 @@ class Agreement:
     work: str
     peer: str
     ratio: float | None
-    p: float | None  # absent: no ratio, only shown and not held
+    p: float | None  # absent: no ratio, shown but not tested
     sizes: tuple
     resolved: bool
     notes: tuple = ()
@@ -67,7 +67,7 @@ class Agreement:
     high: float | None = None
     low_alone: float | None = None
     high_alone: float | None = None
-    can_differ: bool = True  # False: so few repeats could not have differed, whatever they were
+    can_differ: bool = True  # False: with so few repeats no difference could have been found
 
     @property
     def held(self):
@@ -93,7 +93,7 @@ def holm(p_values):
 
 
 def holm_levels(p_values):
-    """The level that each p-value is held against: of those that are rejected the one of their step, of the others that of the first that was not."""
+    """Returns the level for each p-value: for rejected ones the level of their step, for others that of the first p-value that was not rejected."""
     adjusted, count = holm(p_values), len(p_values)
     rejected = sorted((place for place in range(count) if adjusted[place] <= LEVEL), key=lambda place: p_values[place])
     levels = [LEVEL / max(1, count - len(rejected))] * count
@@ -145,7 +145,7 @@ def compare(first_rows, second_rows):
 def agreement(row, other, p=None, level=None):
     """`level`: what Holm's procedure holds `p` against; without both, the row is not held."""
     each = Agreement(row.work, row.peer, None, p, (len(row.values), len(other.values)), row.resolved and other.resolved, notes_on(row, other))
-    if min(row.values + other.values) > 0:  # else there is no ratio; ranks are compared all the same
+    if min(row.values + other.values) > 0:  # otherwise there is no ratio; ranks are still compared
         each.ratio, each.low_alone, each.high_alone, _ = shift(row.values, other.values)
         if each.held:
             _, each.low, each.high, _ = shift(row.values, other.values, level)

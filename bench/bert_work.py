@@ -47,7 +47,7 @@ def squad_file(data, length, questions):
 
 
 def ours(name, size, file, steps, folder, more):
-    """What a run tells: seconds and mean tokens a row of its steps (without those that warm up), losses, start, memory."""
+    """Returns the figures of a run: seconds and mean tokens a row of its steps (without those that warm up), losses, start, memory."""
     ranks, settings = OURS[name]
     length, batch_size, _ = SHAPES[size]
     options = {"task": "bert_squad", "model": size, "vocab": VOCABULARY, "data": file, "strategy": "baseline", "max_length": length, "doc_stride": DOC_STRIDE,

@@ -1,5 +1,5 @@
-"""What blocks save on a real Slurm (`allocation: {per: block}`), on the cluster of slurm_work.py: the time until 1,000 runs have ended in 10 blocks, against the
-array written by hand, an `srun true` each; and an attempt in a block, against a bare `srun true` among others in one job.
+"""Measures what blocks save on a real Slurm (`allocation: {per: block}`), on the cluster of slurm_work.py: the time until 1,000 runs have ended in 10 blocks, against a
+manually written array, an `srun true` each; and an attempt in a block, against a bare `srun true` among others in one job.
 """
 import contextlib
 import json
@@ -13,7 +13,7 @@ from slurm_work import HAND_WRITTEN, Client, by_hand, environment_of, runs_of
 
 BLOCKS = 10
 STEPS, QUICK_STEPS = 100, 20
-LOOK_S = 0.5  # between looks at the queue, as by_hand has them
+LOOK_S = 0.5  # between polls of the queue, as in by_hand
 STUDY = """experiment: blocks
 command: ["true"]
 matrix: {{k: {values}}}
@@ -21,7 +21,7 @@ repeats: {repeats}
 resources: {{time: "00:01:00"}}
 allocation: {{per: block}}
 """
-# One job; the stamps are around the steps alone, as the claim of a block and the end of its last attempt are.
+# One job; the stamps enclose only the steps, like the claim of a block and the end of its last attempt.
 BY_HAND = HAND_WRITTEN[:HAND_WRITTEN.index("srun")] + """date +%s.%N > {done}/begin
 for ((i = 0; i < {steps}; i++)); do srun true && : > {done}/$i; done
 date +%s.%N > {done}/end
@@ -88,7 +88,7 @@ def bare_step(cluster, folder, quick):
         time.sleep(LOOK_S)
     ended = sum(1 for path in done.iterdir() if path.name.isdigit())
     if ended != count:
-        raise SystemExit(f"error: {ended} of {count} steps of the job by hand ended well")
+        raise SystemExit(f"error: {ended} of {count} steps of the manually written job ended well")
     begin_s, end_s = (float((done / name).read_text()) for name in ("begin", "end"))
     return {"seconds_per_step": (end_s - begin_s) / count}
 

@@ -4,7 +4,7 @@ import suites_trainers
 from bert_work import OURS, PEERS
 from study import Wanted
 
-# suite: seconds before it begins, ((seconds of one repeat, repeats that it usually takes), ...); below the same with --quick
+# suite: seconds before it begins, ((seconds of one repeat, usual number of repeats), ...); below the same with --quick
 OF_SUITE = {"runner": (60, ((17, 14),)), "local": (0, ((6, 14), (25, 8), (195, 6))), "reports": (25, ((3.5, 8),)), "slurm": (15, ((48, 6),)),
             "blocks": (15, ((40, 6), (10, 6))),
             "roofs": (0, ((5, 20),))}
@@ -30,7 +30,7 @@ def one_training_s(size, tool, quick):
 
 
 def of_comparison(size, each, options):
-    """The choice of the best of theirs, and ours beside it."""
+    """Returns the time to choose the best peer, and to measure ours beside it."""
     ours_s, peers_s = one_training_s(size, each.ours, options.quick), [one_training_s(size, peer, options.quick) for peer in each.peers]
     choice = suites_trainers.CHOICE_REPEATS[size] if len(each.peers) > 1 else 0
     best = min(len(each.peers), 2 if len(each.measures) > 1 and size == "small" else 1)

@@ -1,4 +1,4 @@
-"""Studies that have ended, as their folders stand on disk: what `run`, `status` and `report` are measured on."""
+"""Makes the folders of finished studies, on which `run`, `status` and `report` are measured."""
 import json
 import os
 

@@ -1,4 +1,4 @@
-"""A table that is kept as it is measured, so that the same command goes on where it was cut off: FILE, and FILE.data with the studies until all is measured."""
+"""A table that is saved while it is measured, so that the same command continues after an interruption: FILE, and FILE.data with the studies until all is measured."""
 import fcntl
 import hashlib
 import pathlib
@@ -16,7 +16,7 @@ MEASURED_PROGRAMS = ("hpcbench", "hpcbench-train", "store_bench", "roofs")
 
 
 def digest_of_programs():
-    """Of what is measured and of what measures: `commit` does not tell two states with changes apart."""
+    """Hashes the measured programs and the measuring ones: `commit` does not distinguish two states with uncommitted changes."""
     digest = hashlib.sha256()
     scripts = [path for path in sorted(BENCH.rglob("*.py")) if path.is_file()]
     for path in [*(PROGRAMS / name for name in MEASURED_PROGRAMS), *scripts]:
@@ -25,7 +25,7 @@ def digest_of_programs():
 
 
 def identity(machine, options):
-    """What has to be the same for measurements to stand in one table. `options`: name -> value, of the command."""
+    """Returns the properties that must be equal for all measurements of one table. `options`: name -> value, of the command."""
     return {name: machine.get(name) for name in MACHINE} | {"programs": digest_of_programs()} | {f"options: {name}": value for name, value in options.items()}
 
 
@@ -47,7 +47,7 @@ class Kept:
         self.go_on()
         if not self.is_whole:
             self.take_lock()
-            self.save()  # a place that cannot be written is told now
+            self.save()  # reports a place that cannot be written before measuring
 
     def go_on(self):
         """Takes what an earlier command has measured; refuses what is not of the same command."""
@@ -77,7 +77,7 @@ class Kept:
     def take_lock(self):
         """Two commands must not measure into one file, nor beside one another."""
         self.data.mkdir(parents=True, exist_ok=True)
-        self.lock = open(self.data / LOCK, "w")  # not inherited: it goes with this process
+        self.lock = open(self.data / LOCK, "w")  # not inherited: the lock ends with this process
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -96,7 +96,7 @@ class Kept:
         self.save()
 
     def measure(self, name, rows_of):
-        """All rows that the generator `rows_of` gives for the folder of the suite. What it raises is the caller's to tell; then the suite has not ended.
+        """All rows that the generator `rows_of` gives for the folder of the suite. The caller reports exceptions; the suite has then not ended.
         True if `rows_of` gave all."""
         begin_s, before_s = time.monotonic(), self.took_s.get(name, 0.0)
         try:
@@ -113,7 +113,7 @@ class Kept:
         self.save()
 
     def end(self, whole):
-        """`whole`: all that was asked for has been measured; else the studies stay for the next try."""
+        """`whole`: everything requested has been measured; else the studies stay for the next try."""
         if self.path is None:
             shutil.rmtree(self.data, ignore_errors=True)
             return

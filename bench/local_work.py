@@ -8,8 +8,8 @@ import tempfile
 from process import HPCBENCH, plain_environment, quietly, study_text, timed
 
 SLOTS = 2
-# ReFrame, which takes more than 50 ms a run, is measured with fewer; the rest is the straight line through this many and one run. Not so JUBE: what a
-# run costs it grows with their number, and such a line would flatter it several times over.
+# ReFrame, which takes more than 50 ms a run, is measured with fewer; the rest is the straight line through this many and one run. Not so
+# for JUBE: its cost per run grows with their number, and such a line would underestimate it several times over.
 FEW = 100
 EXTRAPOLATED = ("reframe",)
 
@@ -44,7 +44,7 @@ site_configuration = {{
     "environments": [{{"name": "builtin"}}],
 }}
 """
-# What a person writes who wants the outputs, the exit codes and the times of the runs afterwards.
+# The script of a user who needs the outputs, the exit codes and the times of the runs afterwards.
 BY_HAND = """mkdir -p runs/{} && cd runs/{} && TIMEFORMAT=%R && { time bash -c true > stdout.log 2> stderr.log; } 2> wall_s; echo $? > exit_code"""
 
 
@@ -80,7 +80,7 @@ def reframe(folder, runs):
 
 def jube(folder, runs):
     (folder / "jobs.xml").write_text(JUBE.format(points=",".join(str(number) for number in range(runs)), slots=SLOTS))
-    # Debian's package works with Debian's Python alone.
+    # Debian's package works only with Debian's Python.
     environment = {name: value for name, value in plain_environment().items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     seconds, peak_bytes = timed([shutil.which("jube") or "/usr/bin/jube", "run", "jobs.xml", "--hide-animation"], folder, environment)
     done = sum(1 for _ in folder.glob("out/*/*_run/done"))
@@ -93,7 +93,7 @@ TOOLS = {"ours": ours, "xargs": xargs, "xargs_kept": xargs_kept, "xargs_scripts"
 
 
 def in_new_folder(tool, data, runs):
-    # Removed when all is measured (rested_disk.py).
+    # Removed after all measurements (rested_disk.py).
     return TOOLS[tool](pathlib.Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=data)), runs)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the Python environment that the benches run in, with the peers of bench/requirements.txt, and prints its interpreter's path. It shares torch and
-# numpy with the build where they are there. JUBE comes from Debian, and is installed where it is missing. A second call takes no time.
+# numpy with the build if these are installed. JUBE comes from Debian, and is installed where it is missing. A second call takes no time.
 #   bench/peers.sh [FOLDER]     FOLDER: build/venv-bench
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -36,7 +36,7 @@ if [ "$(cat "$folder/stamp" 2> /dev/null)" != "$stamp" ]; then
     "${pip[@]}" -r "$here/requirements.txt" >&2 9>&-
     "${pip[@]}" --no-deps -r "$here/requirements-torchvision.txt" >&2 9>&-
   else
-    # Without the trainer its peers are not wanted either.
+    # Without the trainer its peers are not needed either.
     grep -v '^lightning' "$here/requirements.txt" > "$folder/requirements.txt"
     "${pip[@]}" -r "$folder/requirements.txt" >&2 9>&-
   fi

@@ -6,7 +6,7 @@ _claims = []  # kept open until this process ends
 
 
 def _claim(port):
-    """Whether no other test has the port: a socket's abstract name says so, of which nothing stays behind."""
+    """Claims the port unless another test has it: by the abstract name of a socket, which leaves nothing behind."""
     claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         claim.bind(f"\0hpcbench-test-port-{port}")

@@ -79,7 +79,7 @@ def output_of(command, folder, environment=None, ranks=1):
                                        env=rank_environment(environment, rank, ranks, port) if ranks > 1 else environment)
         running[process.pid] = rank, process
     while running:
-        # The first one that ends: where one has failed, the others could wait for it for long.
+        # The first one that ends: if one has failed, the others could wait for it for a long time.
         pid = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_pid if len(running) > 1 else next(iter(running))
         if pid not in running:
             os.waitpid(pid, 0)

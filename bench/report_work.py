@@ -20,7 +20,7 @@ def long_log(data, quick):
     def make(folder):
         finished_study(folder, 10, 1)
         log = next((folder / "results/done").rglob("stdout.log"))
-        log.unlink()  # it is a link to what the others share
+        log.unlink()  # it is a link to the shared file
         with open(log, "w") as file:
             for number in range(LINES // 10 if quick else LINES):
                 file.write(f"step {number} loss {1 / (number + 1):.6f} lr 0.001\n")

@@ -5,7 +5,7 @@ import sys
 import time
 
 REST_S = 360  # the longest that ext4 remembers a deleted file: RECENTCY_MIN + RECENTCY_DIRTY of fs/ext4/ialloc.c
-BEGAN_S = time.monotonic()  # this command: it deletes next to nothing before its end
+BEGAN_S = time.monotonic()  # of this command, which deletes very little before its end
 
 
 def remembers_deleted(folder):

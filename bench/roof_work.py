@@ -1,4 +1,4 @@
-"""What this machine can do at most: the bounds that README.md holds the figures against."""
+"""Measures the limits of this machine: the bounds with which README.md compares the figures."""
 import pathlib
 import subprocess
 import tempfile
@@ -31,7 +31,7 @@ def measure(tool, data, quick, repeat):
         return {"seconds": roofs("spawn", PROCESSES, 2, "bash", "-c", "true")}
     if tool == "product":
         return {"seconds": 1e12 / matrix_product()}
-    # Removed when all is measured (rested_disk.py).
+    # Removed after all measurements (rested_disk.py).
     folder = pathlib.Path(tempfile.mkdtemp(prefix="roofs-", dir=data))
     if tool == "kept":
         return {"seconds": roofs("kept", PROCESSES, 2, folder, "bash", "-c", "true")}

@@ -1,4 +1,4 @@
-// What this machine can do at most, so that the figures of hpcbench have a bound beside them. Prints seconds.
+// Measures the limits of this machine, as bounds for the figures of hpcbench. Prints seconds.
 //   roofs spawn N SLOTS PROGRAM [ARGUMENT...]   starts and waits for N processes, SLOTS at a time
 //   roofs kept N SLOTS FOLDER PROGRAM...        the same, and of each what hpcbench keeps of a run, by the fewest calls
 //   roofs durable N FOLDER                      N small files, each synced, renamed and its folder synced
@@ -55,7 +55,7 @@ void spawn(long count, long slots, char** argv) {
   });
 }
 
-/// A new file, open.
+/// Opens a new file.
 int new_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   require(file >= 0, "create " + path);
@@ -69,7 +69,7 @@ void write_file(const std::string& path, bool synced) {
   require((!synced || ::fsync(file) == 0) && ::close(file) == 0, "sync " + path);
 }
 
-/// Whole or not there, whatever happens meanwhile.
+/// Replaces the file whole or not at all, whatever happens meanwhile.
 void put_in_place(const std::string& path, bool synced) {
   write_file(path + ".tmp", synced);
   require(::rename((path + ".tmp").c_str(), path.c_str()) == 0, "rename " + path);
@@ -102,8 +102,8 @@ void run_and_record(const std::string& attempt, char** argv) {
   put_durably(attempt, "/finished.json");
 }
 
-/// As hpcbench keeps a run: configuration, run and attempt have folders, the program is started by a process that outlives this
-/// one and records it.
+/// Keeps a run like hpcbench: configuration, run and attempt have folders, and a process that outlives this one starts the
+/// program and records it.
 void kept(long count, long slots, const std::string& folder, char** argv) {
   in_slots(count, slots, [&](long i) {
     const std::string configuration = fmt::format("{}/{}", folder, i);

@@ -24,7 +24,7 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="everything smaller and in 3 repeats, at most 10 minutes: shows that it runs, resolves nothing")
     parser.add_argument("--repeats", type=int, help="a fixed number instead of 6 to 20")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep the table as JSON, for --check-against and --markdown, with every row "
-                        "as it is measured; cut off, the same command goes on. The studies lie in FILE.data meanwhile")
+                        "as it is measured; after an interruption, the same command continues. The studies lie in FILE.data meanwhile")
     parser.add_argument("--check-against", type=pathlib.Path, metavar="FILE", help="compare with a table that was kept; exit 1 if a row differs, or is in one "
                         "of them alone though both have its suite")
     parser.add_argument("--saved", type=pathlib.Path, metavar="FILE", action="append",
@@ -48,12 +48,12 @@ def names_of(options):
 
 
 def what_was_asked(options):
-    """All that must be the same for another command to go on with a table."""
+    """Returns everything that must be equal for another command to continue a table."""
     return {"suites": names_of(options), "quick": options.quick, "repeats": options.repeats, "only": options.only, "size": options.size}
 
 
 def measure_suite(options, kept, name):
-    """What of it could not be measured."""
+    """Returns the parts that could not be measured."""
     failed = []
 
     def rows_of(folder):
@@ -66,14 +66,14 @@ def measure_suite(options, kept, name):
     except (Unmeasured, SystemExit) as problem:
         failed.append(name)
         print(f"{name}: not measured: {problem}", file=sys.stderr, flush=True)
-    except Exception as problem:  # whatever it is, the other suites' hour is not lost for it
+    except Exception as problem:  # on any failure: the other suites' hour must not be lost
         failed.append(name)
         print(f"{name}: not measured: {''.join(traceback.format_exception(problem))}", file=sys.stderr, flush=True)
     return failed
 
 
 def measure(options, kept):
-    """Measures all suites asked for; one that cannot be measured says why and fails the whole, after the others. Returns what failed."""
+    """Measures all requested suites; for one that cannot be measured, prints the reason and fails after the others. Returns the failed ones."""
     failed = []
     print(duration.as_text(names_of(options), options, kept), file=sys.stderr, flush=True)
     for name in names_of(options):
@@ -95,7 +95,7 @@ def measured(options):
     if kept.is_whole:
         print(f"{options.save} is whole: nothing is measured again (another table: --save OTHER)", file=sys.stderr)
         return kept.machine, list(kept.rows.values()), kept.quick, []
-    # Else hpcbench asks git for the commit where the file lies in a repository: what is measured must not depend on the place.
+    # Otherwise hpcbench asks git for the commit if the file lies in a repository: the measurement must not depend on the place.
     os.environ["GIT_CEILING_DIRECTORIES"] = str(kept.data.parent.resolve())
     whole = False
     try:
@@ -142,7 +142,7 @@ def told(options):
         machine, rows, quick = table.merge([table.load(path) for path in options.saved])
         if options.save:
             if options.save.exists() and not table.read(options.save).get("complete", True):
-                raise SystemExit(f"error: {options.save} is a table that was cut off: the command that measures it goes on with it, no other table takes its place")
+                raise SystemExit(f"error: {options.save} is an unfinished table: repeat the command that measures it, or name another file")
             table.save(options.save, machine, rows, quick)
     else:
         machine, rows, quick, failed = measured(options)
@@ -159,7 +159,7 @@ def told(options):
     if failed:
         print(f"error: not measured: {', '.join(failed)}", file=sys.stderr)
         return EXIT_WRONG
-    # --quick is too small to hold anything against a target.
+    # --quick is too small for a comparison with targets.
     return EXIT_NOT_MET if (not_met and not quick) or differs else 0
 
 

@@ -1,4 +1,4 @@
-"""What hpcbench costs by itself: planning, indexing, doing nothing, telling, reporting."""
+"""Measures the cost of hpcbench itself: planning, indexing, doing nothing, showing status, reporting."""
 import resource
 import statistics
 
@@ -56,7 +56,7 @@ def once(work, data, runs):
 
 
 def marginal(sizes, values):
-    """What a further run costs between the larger two sizes, as a multiple of what it costs between the smaller two."""
+    """Returns the cost of one more run between the larger two sizes, as a multiple of its cost between the smaller two."""
     lower, upper = ((values[k + 1] - values[k]) / (sizes[k + 1] - sizes[k]) for k in (0, 1))
     return upper / lower if lower > 0 else 1.0
 
@@ -67,7 +67,7 @@ def measure(work, data, quick, repeat):
     sizes = QUICK_SIZES if quick else SIZES
     for runs in sizes:
         if work in FIXED:
-            done_study(data, runs)  # not a part of what is measured
+            done_study(data, runs)  # not a part of the measurement
     took = {runs: [once(work, data, runs) for _ in range(times)] for runs, times in zip(sizes, (9, 5, 3) if not quick else (3, 3, 1))}
     seconds, cpu_s = ([statistics.median(each[place] for each in took[runs]) for runs in sizes] for place in (0, 2))
     found = {f"seconds_{runs}": value for runs, value in zip(sizes, seconds)}

@@ -1,4 +1,4 @@
-"""What a study costs on a real Slurm, on a cluster of its own (tests/slurm/cluster.sh): calls of its tools, CPU time of hpcbench, the time until all has
+"""Measures the cost of a study on a real Slurm, on its own cluster (tests/slurm/cluster.sh): calls of its tools, CPU time of hpcbench, the time until all has
 ended; against an array that a person would write, whose elements are `srun true` and record nothing; its end is looked for twice a second.
 """
 import contextlib
@@ -22,7 +22,7 @@ matrix: {{k: {values}}}
 repeats: 1
 resources: {{time: "00:05:00"}}
 """
-# The file of an element says that its step ended well.
+# The file of an element records that its step ended well.
 HAND_WRITTEN = """#!/bin/bash
 #SBATCH --job-name=by-hand
 #SBATCH --time=5
@@ -46,7 +46,7 @@ class Client(Cluster):
         return False
 
     def becomes_idle(self):
-        """What a measurement that was cut off has left in the queue is not the next one's."""
+        """Cancels jobs that an interrupted measurement has left in the queue."""
         while self.tool("squeue", "-h").strip():
             time.sleep(0.5)
 

@@ -1,4 +1,4 @@
-"""An experiment of hpcbench whose runs are measurements: repeats interleaved, until its own report says that they suffice."""
+"""An experiment of hpcbench whose runs are measurements: repeats interleaved, until its own report shows that they suffice."""
 import json
 import pathlib
 import re
@@ -6,7 +6,8 @@ import sys
 
 from process import BENCH, HPCBENCH, plain_environment, quietly
 
-# Two tables of a hundred rows can differ in one of 8 repeats (--check-against), not in one of 6, which an interval needs; 6 are for what takes minutes.
+# Two tables of a hundred rows can differ in one of 8 repeats (--check-against), not in one of 6, which an interval needs; 6 are for work
+# that takes minutes.
 FIRST_REPEATS, FEWEST_REPEATS, MORE_REPEATS, MOST_REPEATS = 8, 6, 4, 20
 QUICK_REPEATS = 3
 WIDE = 0.10  # half of an interval, as a share of its middle
@@ -38,7 +39,7 @@ def succeeded(attempt):
 
 
 class Unmeasured(Exception):
-    """A measurement that failed; its text says where its output is."""
+    """A measurement that failed; its text names the file of its output."""
 
 
 class Study:
@@ -59,23 +60,23 @@ class Study:
             metrics=metrics, baseline=f"baseline: {{tool: {self.tools[0]}}}\n" if not self.single else "", metric=self.metrics[0]))
 
     def repeats_before(self):
-        """Those that an earlier command asked for, which was cut off."""
+        """Returns the repeats of an earlier command that was interrupted."""
         found = re.search(r"^repeats: ([0-9]+)$", self.file.read_text(), re.MULTILINE) if self.file.exists() else None
         return int(found[1]) if found else 0
 
     def run(self, repeats):
-        """Runs what is not there yet: what has been measured stays. What an earlier command left running is waited for; what it left in pieces, or
-        failed, is measured again. So is what fails now, once, and that is told."""
+        """Runs the missing measurements; existing ones stay. Waits for runs of an earlier command; repeats its incomplete or failed ones. Also repeats
+        a measurement that fails now, once, and reports it."""
         command = "retry" if not self.repeats and (self.place.folder / "results" / self.name).exists() else "run"
         self.repeats = repeats
         self.write(repeats)
         if problem := self.failure(command):
-            print(f"{self.name}: a run failed and is measured once more: {self.last_words() or problem}", file=sys.stderr, flush=True)
+            print(f"{self.name}: a run failed and is measured again: {self.last_words() or problem}", file=sys.stderr, flush=True)
             if problem := self.failure("retry"):
                 raise Unmeasured(f"{problem}\n{self.last_words()}")
 
     def failure(self, command):
-        """What `hpcbench run` or `retry` ended with; nothing if all runs succeeded."""
+        """Returns the error of `hpcbench run` or `retry`; empty if all runs succeeded."""
         try:
             quietly([HPCBENCH, command, self.file.name, "--yes", "--keep-going"], self.place.folder, plain_environment(PYTHONDONTWRITEBYTECODE="1"), ends_with_us=True)
         except SystemExit as problem:
@@ -135,8 +136,8 @@ class Wanted:
 
 
 class Place(Wanted):
-    """Where the studies lie and how they are measured. `repeats`: a fixed number instead of 6 to 20. `sizes`: of BERT. What
-    could not be measured while the rest could is in `failed`."""
+    """The folder of the studies and the settings of their measurement. `repeats`: a fixed number instead of 6 to 20. `sizes`: of BERT.
+    `failed`: parts that could not be measured while others could."""
 
     def __init__(self, folder, quick=False, repeats=None, only=(), sizes=()):
         super().__init__(only)

@@ -52,7 +52,7 @@ def local(place):
     slow.measure()
     yield against(slow, "local_xargs_scripts", work, "xargs_scripts", "xargs -P2 on hpcbench's rendered job scripts", "at most", 1.5)
     yield against(slow, "local_reframe", work, "reframe", "ReFrame, 2 jobs", "at least", 12, note=f"line through 1 and {few} runs")
-    # A repeat takes minutes; beside that ours is measured three times without being noticed.
+    # A repeat takes minutes; in comparison, measuring ours three times takes no noticeable time.
     with_jube = Study(place, "local_jube", "local", ["ours_thrice", "jube"], metrics, f"{runs} trivial runs by JUBE")
     with_jube.measure(first=FEWEST_REPEATS, more=FEW_MORE)
     yield against(with_jube, "local_jube", work, "jube", "JUBE, procs=2", "at least", 40, note="ours: medians of 3")
@@ -125,7 +125,7 @@ def blocks(place):
 
 
 def roofs(place):
-    """What bounds the figures above: no targets, they are the machine's."""
+    """Yields the bounds of the figures above: they have no targets, because they belong to the machine."""
     names = {"spawn": ("1,000 processes `bash -c true`, two at a time, by a plain loop", "s"),
              "kept": ("the same, each by a process of its own that leaves the folders and files that hpcbench keeps of a run", "s"),
              "durable": ("1,000 files written, synced and renamed one after another", "s"),
@@ -136,5 +136,5 @@ def roofs(place):
     return [plain(study, f"roofs_{tool}", words, tool, "seconds", unit) for tool, (words, unit) in names.items()]
 
 
-# In the order in which they are measured: those that make few files first, so that the disk has rested when `local` begins.
+# In the order of measurement: suites that make few files first, so that the disk has rested when `local` begins.
 SUITES = {"trainers": trainers, "roofs": roofs, "local": local, "runner": runner, "reports": reports, "slurm": slurm, "blocks": blocks}

@@ -9,7 +9,7 @@ from table import against, median_or_none, plain
 
 LOSS_WITHIN = 0.05  # of the last epoch, or of all steps: other weights and another order on both sides
 SAME_LOSS_WITHIN, SAME_BF16_LOSS_WITHIN = 1e-4, 1e-3  # relative, of the first steps from the same weights
-LOSS_DIGITS = 1e-8  # of what programs tell
+LOSS_DIGITS = 1e-8  # that programs print
 SIZES = ("small", "base")
 CHOICE_REPEATS = {"small": 4, "base": 3}
 FIRST_OF_SIZE = {"small": FIRST_REPEATS, "base": FEWEST_REPEATS}
@@ -65,7 +65,7 @@ TWO_RANKS = (
 
 
 def comparisons(place, size):
-    """Those that are wanted. A step of base on two ranks takes 10 s: only where it is asked for by --only."""
+    """Returns the requested ones. A step of base on two ranks takes 10 s: only if --only names it."""
     all_of_size = ONE_RANK + (STRATEGIES_ALONE + TWO_RANKS if size == "small" or place.only else ())
     return [each for each in all_of_size if place.wants(f"bert {size}, {each.title}")]
 
@@ -159,7 +159,7 @@ class Bert:
 
 
 def attempted(place, title, rows_of):
-    """The rows; where they cannot be measured that is said, and the others go on."""
+    """Yields the rows; reports rows that cannot be measured, and continues with the others."""
     try:
         yield from rows_of()
     except (Unmeasured, SystemExit) as problem:

@@ -55,7 +55,7 @@ class Row:
 
     @property
     def is_ratio(self):
-        """Of two things measured in the same minutes: a peer's and ours, or ours of two sizes. What is none moves with the machine's own speed."""
+        """Returns whether the figure is a ratio of two measurements in the same minutes: a peer's and ours, or ours of two sizes. Other figures vary with the machine's speed."""
         return not self.is_plain or self.unit == "x"
 
 
@@ -65,7 +65,7 @@ def median_or_none(values):
 
 
 def against(study, key, work, tool, peer, kind="at most", target=None, metric="seconds", unit="s", note="", scale=1.0):
-    """The row of `tool` against ours. hpcbench gives T_ours/T_theirs; "at least" asks for its inverse."""
+    """Returns the row of `tool` against ours. hpcbench gives T_ours/T_theirs; "at least" needs its inverse."""
     ours_tool = study.tools[0]
     ours, theirs = study.values(metric, ours_tool), study.values(metric, tool)
     blocks = [run for run in ours if run in theirs]
@@ -138,7 +138,7 @@ def first_match(path, name):
 
 
 def processor():
-    """Its name, which may say little, and the widest vectors that it has: what it can multiply in a second depends on those."""
+    """Returns the processor's name, which may be vague, and its widest vectors, on which its rate of multiplications depends."""
     flags = first_match("/proc/cpuinfo", "flags").split()
     widest = next((f" ({words})" for flag, words in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "")
     return first_match("/proc/cpuinfo", "model name") + widest
@@ -157,7 +157,7 @@ def machine_line(machine):
     if "parts" in machine:
         return "\n\n".join(f"{', '.join(suites)}: {machine_line(part)}" for suites, part in machine["parts"])
     load = f"load {machine['load_before']:.1f} before, {machine.get('load_after', math.nan):.1f} after"
-    more = "".join(f"; went on {each['date']} UTC at load {each['load_before']:.1f}" for each in machine.get("resumed", []))
+    more = "".join(f"; continued {each['date']} UTC at load {each['load_before']:.1f}" for each in machine.get("resumed", []))
     more += "; NOT WHOLE: it was cut off" if machine.get("incomplete") else ""
     return (f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}; commit {machine['commit']}, "
             f"{machine['date']} UTC; {load}{more}" + ("; --quick: resolves nothing" if machine.get("quick") else ""))
@@ -216,7 +216,7 @@ def save(path, machine, rows, quick):
 
 
 def load(path):
-    """(machine, rows, quick); of a table that was cut off the machine says so."""
+    """Returns (machine, rows, quick); for an unfinished table `machine` states it."""
     told = read(path)
     machine = told["machine"] | ({} if told.get("complete", True) else {"incomplete": True})
     return machine, [Row(**row) for row in told["rows"]], told["quick"]

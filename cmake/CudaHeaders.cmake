@@ -1,4 +1,4 @@
-# The headers of CUDA and NCCL that a LibTorch with CUDA needs of whoever compiles against it, and libcudart.
+# Finds the headers of CUDA and NCCL that code using a LibTorch with CUDA needs, and libcudart.
 #
 # find_cuda_headers(TORCH_DIR) looks, in this order, into
 #   1. what pip installs beside torch: ../nvidia/cu13 (CUDA 13), ../nvidia/cuda_runtime, ../nvidia/cublas ... (CUDA 12)
@@ -9,7 +9,7 @@
 #
 #   cmake -D TORCH_DIR=DIR -P cmake/CudaHeaders.cmake       prints the packages that are missing, or nothing
 
-# A header of each package. CCCL stands in a folder of its own within include/, as the compiler of CUDA knows.
+# A header of each package. CCCL has its own folder within include/, which CUDA's compiler knows.
 set(_cuda_headers cuda_runtime_api.h crt/host_defines.h nv/target cublas_v2.h cusparse.h cusolverDn.h nccl.h)
 set(_cuda_packages_13 "cuda-toolkit[cudart]" "cuda-toolkit[crt]" "cuda-toolkit[cccl]" "cuda-toolkit[cublas]" "cuda-toolkit[cusparse]" "cuda-toolkit[cusolver]"
   nvidia-nccl-cu13)

@@ -5,7 +5,7 @@
 #   2. the package `torch` of the active python3
 #   3. the package `torch` in ${CMAKE_SOURCE_DIR}/.venv
 # HPCBENCH_CUDA AUTO becomes ON where the LibTorch has libtorch_cuda, else OFF. With ON, libtorch_cuda, libc10_cuda, the CUDA
-# runtime, and the headers of CUDA and NCCL are used as well; CudaHeaders.cmake says where they are looked for.
+# runtime, and the headers of CUDA and NCCL are used as well; CudaHeaders.cmake lists the searched folders.
 #
 # The ABI of std::string: wheels since torch 2.6 and all LibTorch archives of today use the compiler's own (_GLIBCXX_USE_CXX11_ABI=1),
 # so nothing is defined here; an older wheel is refused by the version check.
@@ -93,11 +93,11 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   # SYSTEM: its headers do not pass our warnings.
   target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE
     "${LibTorch_INCLUDE_DIR}" "${LibTorch_INCLUDE_DIR}/torch/csrc/api/include")
-  # libtorch.so itself holds nothing but names the others; with --as-needed a linker would drop it, and CUDA with it.
+  # libtorch.so itself only names the others; with --as-needed a linker would drop it, and CUDA with it.
   target_link_libraries(LibTorch::LibTorch INTERFACE -Wl,--no-as-needed ${_libtorch_files} -Wl,--as-needed)
   set_property(TARGET LibTorch::LibTorch APPEND PROPERTY INTERFACE_LINK_OPTIONS "-Wl,-rpath,${LibTorch_LIBRARY_DIR}")
-  # at::parallel_for is a header: compiled without OpenMP it silently calls its work on one thread. Linked is the runtime that
-  # LibTorch brings along where it does: two in one process would have a pool of threads each.
+  # at::parallel_for is a header: compiled without OpenMP it silently calls its work on one thread. The runtime that LibTorch brings is
+  # linked, if any: two runtimes in one process would have a pool of threads each.
   target_compile_options(LibTorch::LibTorch INTERFACE -fopenmp)
   file(GLOB _libtorch_openmp "${LibTorch_LIBRARY_DIR}/libgomp*.so*")
   if(_libtorch_openmp)
@@ -109,7 +109,7 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   if(HPCBENCH_CUDA)
     target_compile_definitions(LibTorch::LibTorch INTERFACE USE_C10D_NCCL)
     target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE ${CUDA_HEADERS_DIRS})
-    # What libtorch_cuda needs in turn is found by its own RUNPATH, when the program starts.
+    # The RUNPATH of libtorch_cuda finds its own dependencies when the program starts.
     get_filename_component(_cudart_dir "${CUDA_HEADERS_CUDART}" DIRECTORY)
     target_link_libraries(LibTorch::LibTorch INTERFACE "${CUDA_HEADERS_CUDART}" -Wl,--allow-shlib-undefined "-Wl,-rpath,${_cudart_dir}")
   endif()

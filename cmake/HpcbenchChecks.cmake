@@ -1,7 +1,7 @@
 # How tests become tests of CTest: check(), one call each; tests/CMakeLists.txt lists them.
 #
 # Labels: unit, e2e, project, slurm, huggingface, cuda, sanitizer, fuzz, lint, bench, and `long` for what only the long form runs. `thorough` beside
-# one of these: what the quick form leaves out, as it says little of the machine that it runs on.
+# one of these: omitted by the quick form, because it depends little on the machine.
 # COST is about how many seconds a check takes on two cores, empty for few: CTest begins the longest first, and uses what it has
 # measured since. A check that computes takes cores (resource groups, of which scripts/test.sh gives out as many as there are); one that
 # waits for more than half of its time (check.py prints what it computes) takes none, so that it runs beside those that compute.
@@ -35,7 +35,7 @@ function(check name label cost)
     set(cost 5)
   endif()
   if(NOT arg_LIMIT)
-    math(EXPR arg_LIMIT "6 * ${cost}")  # for machines that do other things as well; a check that hangs takes no longer than this
+    math(EXPR arg_LIMIT "6 * ${cost}")  # for machines that also do other work; a check that hangs takes no longer than this
     if(arg_LIMIT LESS 900)
       set(arg_LIMIT 900)
     endif()
@@ -74,7 +74,7 @@ endfunction()
 function(check_python name file label cost)
   set(interpreter ${HPCBENCH_PYTEST})
   if(NOT interpreter)
-    set(interpreter python3)  # says what is missing
+    set(interpreter python3)  # reports what is missing
   endif()
   check(${name} ${label} "${cost}" ${ARGN} COMMAND ${interpreter} -m pytest -q -rs -p no:cacheprovider --junitxml=${HPCBENCH_JUNIT}/${name}.xml ${file})
 endfunction()

@@ -1,4 +1,4 @@
-# Run when hpcbench is built and when it is installed: writes into HPCBENCH_SHARE what the program HPCBENCH prints about itself.
+# Run when hpcbench is built and when it is installed: writes the output of the program HPCBENCH about itself into HPCBENCH_SHARE.
 function(printed_into file)
   execute_process(COMMAND ${HPCBENCH} ${ARGN} OUTPUT_FILE ${HPCBENCH_SHARE}/${file} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

@@ -4,7 +4,7 @@
 # use, are then read and instantiated once. So file-local names must be distinct within a stage.
 
 set(HPCBENCH_STAGES base expressions spec plan jube render launch submit ingest store stats report study cli)
-# A stage is one folder of runner/, or these: rooms that are compiled as one unit.
+# A stage is one folder of runner/, or one of these: folders that are compiled as one unit.
 set(HPCBENCH_ROOMS_spec yaml spec/keys spec spec/preparations spec/values spec/starter)
 set(HPCBENCH_ROOMS_launch runfiles launch)
 file(GLOB executors RELATIVE ${CMAKE_SOURCE_DIR}/runner CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runner/executors/*)
@@ -13,16 +13,16 @@ set(HPCBENCH_ROOMS_report report report/latex report/formats report/plots report
 set(HPCBENCH_ROOMS_study study/blocks study/kept study imports archive doctor)
 set(HPCBENCH_ROOMS_cli cli cli/completion cli/formats)
 set(HPCBENCH_WARNINGS -Wall -Wextra -Wpedantic)
-# Newer compilers than those of the tests warn of more: users' builds go on. g++ 13 sees array bounds in fmt 9 where there are none.
+# Compilers newer than those of the tests give more warnings: users' builds must continue. g++ 13 warns falsely about array bounds in fmt 9.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   list(APPEND HPCBENCH_WARNINGS -Wno-array-bounds -Wno-stringop-overflow)
 else()
   list(APPEND HPCBENCH_WARNINGS -Werror)
 endif()
-# g++ 12 at -O3 sees strings that overlap themselves where none do.
+# g++ 12 at -O3 warns falsely about overlapping strings.
 list(APPEND HPCBENCH_WARNINGS $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)
 
-# GCC's collection of its own garbage costs an eighth of the time to compile a unit; without it a unit takes up to 2.2 GB.
+# GCC's garbage collection takes an eighth of the time to compile a unit; without it a unit takes up to 2.2 GB.
 set(HPCBENCH_COMPILER_MEMORY $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>)
 
 function(hpcbench_options target)
@@ -61,7 +61,7 @@ function(hpcbench_stage name)
   target_link_libraries(hpcbench_${name} PUBLIC ${ARGN})
 endfunction()
 
-# Tests are compiled once and run once: less optimisation is faster. g++ 12 sees array bounds where there are none.
+# Tests are compiled once and run once: less optimisation is faster. g++ 12 warns falsely about array bounds.
 function(hpcbench_test_options target)
   target_compile_options(${target} PRIVATE -O0 $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>)
 endfunction()

@@ -1,5 +1,5 @@
-// What libfmt compiles into its library (its src/format.cc), for versions 9 and 10, whose headers are installed without that
-// file.
+// The sources that libfmt compiles into its library (its src/format.cc), for versions 9 and 10, whose headers are installed
+// without that file.
 #include <fmt/format-inl.h>
 
 #include <locale>

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compiles the trainer's CUDA and NCCL sources with our warnings as errors, against the real headers of CUDA and NCCL, those that torch
-# itself asks for. Needs no GPU, no nvcc and no LibTorch with CUDA.
+# Compiles the trainer's CUDA and NCCL sources with our warnings as errors, against the real headers of CUDA and NCCL, the versions that torch
+# itself requires. Needs no GPU, no nvcc and no LibTorch with CUDA.
 #   scripts/check-cuda.sh
 # Headers that are missing come from NVIDIA's packages for pip, once, into build/cuda-headers (1 GB to download, of which 7 MB stay);
-# HPCBENCH_WHEELS may name a folder that has the wheels. The toolkit of CUDA_HOME (/usr/local/cuda) is used where it is of the same CUDA.
+# HPCBENCH_WHEELS may name a folder that has the wheels. The toolkit of CUDA_HOME (/usr/local/cuda) is used if it has the same CUDA version.
 # Exit code 77: the packages are not available here. tests/gpu/null_gpu_test.py links and starts the trainer with the real wheel of torch.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,15 +14,15 @@ case "${1:-}" in
   *) echo "error: unknown option $1; see scripts/check-cuda.sh --help" >&2; exit 2 ;;
 esac
 
-# What torch 2.13.0 asks for.
+# The versions that torch 2.13.0 requires.
 cuda=13.0.3
 nccl=2.29.7
-# Laid out as a site-packages, so that cmake/CudaHeaders.cmake finds and misses here what it does in a build.
+# Laid out like a site-packages, so that cmake/CudaHeaders.cmake finds and misses here the same headers as in a build.
 site=$PWD/build/cuda-headers/site
 
 skip() { echo "skipped: $1" >&2; exit 77; }
 
-# unpack REQUIREMENT...: the headers of these packages and of those that they need, and CUDA's runtime
+# unpack REQUIREMENT...: the headers of these packages and of their dependencies, and CUDA's runtime
 unpack() {
   local folder status=0
   folder=$(mktemp -d "$PWD/build/cuda-headers/XXXXXX")
@@ -43,7 +43,7 @@ END
   [ "$status" -eq 0 ] || skip "pip cannot download $*"
 }
 
-# What a build with this site-packages would still miss, as words for pip.
+# Prints the packages that a build with this site-packages still lacks, as words for pip.
 missing() { cmake -D TORCH_DIR="$site/torch" -P cmake/CudaHeaders.cmake; }
 
 torch_dir() {
@@ -69,12 +69,12 @@ includes=()
 for folder in "$site"/nvidia/*/include "$site"/nvidia/*/include/cccl; do
   [ ! -d "$folder" ] || includes+=(-isystem "$folder")
 done
-# As CudaHeaders.cmake has it: a toolkit fills in only where it is of the same version.
+# As in CudaHeaders.cmake: a toolkit complements the packages only if it has the same version.
 toolkit=${CUDA_HOME:-/usr/local/cuda}/include
 if grep -qs 'define *CUDART_VERSION *13000' "$toolkit/cuda_runtime_api.h"; then includes+=(-isystem "$toolkit" -isystem "$toolkit/cccl"); fi
 
-# One unit, as in the build: LibTorch's headers are read once. A LibTorch for CPUs lacks one header that its build makes for CUDA's
-# (it says how to export symbols on Windows): its own switch leaves that out.
+# One unit, as in the build: LibTorch's headers are read once. A LibTorch for CPUs lacks one header that its build generates for CUDA
+# (symbol export on Windows): its own switch omits it.
 sources=()
 for source in trainers/devices/cuda_*.cpp; do [ "$source" = trainers/devices/cuda_absent.cpp ] || sources+=("$source"); done
 unit=build/cuda-headers/unit.cpp

@@ -6,7 +6,7 @@ import re
 
 TYPE = re.compile(r"^(?:  )?(?:struct|class|enum class) (\w+)(?: final)?(?: : [^{;]+)? \{", re.MULTILINE)
 ENUM = re.compile(r"enum class (\w+)(?: : \w+)? \{([^}]*)\}")
-# An enum is a status if at least two of its values name how far a run, a job or a preparation is, or how it ended.
+# An enum is a status if at least two of its values name the progress or the end of a run, a job or a preparation.
 STATUS_VALUES = {"planned", "waiting", "pending", "queued", "submitted", "running", "active", "succeeded", "failed", "timeout",
                  "cancelled", "lost", "finished", "ended", "done", "gone", "unknown", "preempted", "out_of_memory", "claimed",
                  "made", "broken", "stopped", "interrupted", "suspended", "retried", "blocked"}

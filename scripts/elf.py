@@ -1,4 +1,4 @@
-"""What the header of a 64-bit ELF program says of the libraries that it needs; scripts/wheel.py makes wheels by it."""
+"""Reads the required libraries in the header of a 64-bit ELF program, for scripts/wheel.py."""
 import struct
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3

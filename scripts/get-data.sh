@@ -11,7 +11,7 @@
 #   --check       download nothing, only check what is there
 #   --list        print each file, its address and checksum: to bring them by other means, for a machine without internet access
 # A file is there whole, with the published checksum, or not at all: what was cut off stands beside it as FILE.part, and another
-# call goes on with it. HPCBENCH_DATA_MIRROR=URL takes every file from URL/FILE (FILE as --list prints it) instead.
+# call continues it. HPCBENCH_DATA_MIRROR=URL takes every file from URL/FILE (FILE as --list prints it) instead.
 # Then, for example:
 #   hpcbench-train run --task bert_squad --data data/squad2 --model data/bert-base-uncased --preset huggingface --epochs 2
 #   hpcbench-train run --task mnist_rnn --data data/mnist-full
@@ -21,11 +21,11 @@ set -uo pipefail
 help() { sed -n '2,/^set -uo/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
 
 squad=https://rajpurkar.github.io/SQuAD-explorer/dataset
-# A copy that torchvision uses too: the original home (yann.lecun.com) no longer answers reliably.
+# A copy that torchvision uses, too: the original home (yann.lecun.com) no longer answers reliably.
 mnist=https://ossci-datasets.s3.amazonaws.com/mnist
 bert=https://huggingface.co/google-bert/bert-base-uncased/resolve/86b5e0934494bd15c9632b12f734a8a67f723594
 
-# set, file, address, checksum (kind:value; json: for want of a published one, whole JSON of a BERT)
+# set, file, address, checksum (kind:value; json: without a published one, whole JSON of a BERT)
 files=(
   "squad1 squad1/train-v1.1.json $squad/train-v1.1.json sha256:3527663986b8295af4f7fcdff1ba1ff3f72d07d61a20f487cb238a6ef92fd955"
   "squad1 squad1/dev-v1.1.json $squad/dev-v1.1.json sha256:95aa6a52d5d6a735563366753ca50492a658031da74f301ac5238b03966972c9"
@@ -74,7 +74,7 @@ is_whole() {
   esac
 }
 
-# download URL PART: goes on where PART ends
+# download URL PART: continues at the end of PART
 download() {
   if command -v curl >/dev/null; then
     curl --fail --location --retry 3 --connect-timeout 30 --continue-at - --output "$2" --silent --show-error "$1"
@@ -102,7 +102,7 @@ get() {
   if ! { [ -e "$part" ] && is_whole "$part" "$3"; }; then
     echo "getting  $2"
     if ! download "$2" "$part"; then
-      echo "error: $2 could not be downloaded$([ ! -e "$part" ] || echo "; what there is of it stands in $part")" >&2
+      echo "error: $2 could not be downloaded$([ ! -e "$part" ] || echo "; the part so far is in $part")" >&2
       return 1
     fi
   fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Looks at a machine with GPUs: does the trainer start, compute right, notice faults, and how fast is it? Writes one report to send back.
+# Checks a machine with GPUs: does the trainer start, compute right, notice faults, and how fast is it? Writes one report to send back.
 #   scripts/gpu-check.sh [--minutes 10] [--out FOLDER]     builds with the machine's own torch (or .venv's), then measures for so many minutes
 #       --programs FOLDER    takes hpcbench and hpcbench-train from there and builds nothing
 #       --wheels FOLDER      installs torch and what the build needs from wheels in FOLDER instead of the network
@@ -7,7 +7,7 @@
 #       --cpu                the same on the CPU, to see that the check works
 #   scripts/gpu-check.sh --bundle FILE [--programs FOLDER]    packs programs, data and this check (at most 60 MB) for a machine without network:
 #       tar -xf FILE && hpcbench-gpu-check/scripts/gpu-check.sh     there, beside a torch of the version that the programs were built for
-# Exit code: 0, or 1 where a step failed; the report says which. A step that fails or takes too long does not end the rest.
+# Exit code: 0, or 1 if a step failed; the report names it. A step that fails or takes too long does not end the rest.
 set -euo pipefail
 here=$PWD  # of the caller, whose relative paths begin there
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -35,7 +35,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ ]] || { echo "error: --minutes $minutes is no number" >&2; exit 2; }
 
-# The Python whose torch the trainer uses, by where torch lies: importing it takes long where it has not been read before.
+# The Python whose torch the trainer uses, found by torch's folder: importing it takes long if it has not been read before.
 python_with_torch() {
   local python
   for python in ${HPCBENCH_CHECK_PYTHON:-} "$PWD/.venv/bin/python3" python3; do
@@ -68,7 +68,7 @@ if [ -n "$bundle" ]; then
   root=$folder/hpcbench-gpu-check
   mkdir -p "$root/bin" "$root/bench" "$root/tests"
   for program in hpcbench hpcbench-train; do cp "$programs/$program" "$root/bin/" && strip "$root/bin/$program"; done
-  # Of the LibTorch that it is linked with; another minor version has other classes.
+  # The version of the LibTorch that it is linked with; another minor version has other classes.
   said=$("$programs/hpcbench-train" --version)
   sed -n 's/.*(LibTorch \([0-9]*\.[0-9]*\)\..*/\1/p' <<< "$said" > "$root/bin/libtorch"
   [[ $said == *NCCL* ]] || echo "note: $programs/hpcbench-train is built with a LibTorch for CPUs: on GPUs this bundle can show nothing" >&2

@@ -10,8 +10,8 @@ MESSAGE = re.compile(r"^(?:\S+?:\d+:\d+: )?error: (.*)\n((?:  [|=].*\n?)*)", re.
 HEAD = """
 ## About an experiment file
 
-`...` stands for what your file says, N for a number, U for a unit; REASON and KIND vary. Where the second column is empty, the message
-says everything.
+`...` stands for the text of your file, N for a number, U for a unit; REASON and KIND vary. Where the second column is empty, the message
+is complete.
 
 message | what to do, for example
 ---|---
@@ -38,7 +38,7 @@ LISTS = re.compile(r"(names|axes|values of [^:]*|outcomes|functions|known here|t
 
 
 def advice_for(name, advice):
-    """What holds for every message of the class: one message names the keys and values of its own file."""
+    """Returns advice for every message of the class: a single message names the keys and values of its own file."""
     if name.endswith("REASON"):
         return "remove it, or use the key that the message names"
     if LISTS.match(advice):
@@ -71,7 +71,7 @@ EXIT_CODES = {"InputError": 2, "UnavailableError": 3}
 HEAD_OF_COMMANDS = """
 ## Of commands
 
-Three dots stand for names, values and reasons. Where the last column is empty, the message says everything, or its reason is the system's:
+Three dots stand for names, values and reasons. Where the last column is empty, the message is complete, or its reason is the system's:
 permissions, a full disk, a quota.
 
 message | exit code | what to do

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Tries what scripts/release.sh made in fresh roots of other distributions, without a network, as somebody installs it there: dpkg, pip, tar.
+# Tries the packages of scripts/release.sh in fresh roots of other distributions, without a network, as users install them: dpkg, pip, tar.
 #   scripts/release-roots.sh [--out FOLDER] [--wheels FOLDER] [DISTRIBUTION/SUITE...]      --out: build/release
 # The trainer's wheel needs torch: --wheels has that for CPUs, and what it requires, for the Pythons of the roots (`pip download`). Where
 # the root's glibc is too old for the trainer's wheel, pip must refuse it.
 # Without suites: those below. debootstrap makes each root, with its default mirrors or those of DEBIAN_MIRROR and UBUNTU_MIRROR. Ubuntu's
-# keys: UBUNTU_KEYRING, this machine's package ubuntu-keyring, or that of a Debian root made before. What cannot be tried is named as skipped.
+# keys: UBUNTU_KEYRING, this machine's package ubuntu-keyring, or that of a Debian root made before. Untried packages are named as skipped.
 set -euo pipefail
 shopt -s nullglob
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -39,7 +39,7 @@ temporary=$(mktemp -d)
 trap 'rm -rf --one-file-system "$temporary"' EXIT
 keyring=${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
 
-# Debian's archive signs the package ubuntu-keyring, and the root's apt checks that: nobody's word is taken unseen.
+# Debian's archive signs the package ubuntu-keyring, and the root's apt checks the signature: nothing is trusted unchecked.
 bring_ubuntu_keyring() {
   [ ! -s "$1/usr/share/keyrings/ubuntu-archive-keyring.gpg" ] || return 0
   cp /etc/resolv.conf "$1/etc/resolv.conf" 2> /dev/null || true
@@ -48,10 +48,10 @@ bring_ubuntu_keyring() {
   keyring=$temporary/usr/share/keyrings/ubuntu-archive-keyring.gpg
 }
 
-# make_root DISTRIBUTION SUITE FOLDER; code 77: it cannot be had here
+# make_root DISTRIBUTION SUITE FOLDER; code 77: it is unavailable here
 make_root() {
   local options=(--variant=minbase "--include=python3-venv,zstd") mirror=${DEBIAN_MIRROR:-} scripts=/usr/share/debootstrap/scripts script=""
-  # Ubuntu's suites are all made alike, those that are newer than debootstrap, too.
+  # All of Ubuntu's suites are made alike, including those that are newer than debootstrap.
   [ -e "$scripts/$2" ] || [ "$1" != ubuntu ] || script=$scripts/jammy
   [ -e "${script:-$scripts/$2}" ] || { skipped "$1 $2: this debootstrap does not know it"; return 77; }
   if [ "$1" = ubuntu ]; then
@@ -71,7 +71,7 @@ add_python() {
   chroot "$1" sh -c 'apt-get update -qq && apt-get install -qq --no-install-recommends python3.11-venv' > "$temporary/log" 2>&1 || skipped "a second Python for jammy: $(tail -n 1 "$temporary/log")"
 }
 
-# What is done in a root. Its folder /try holds the packages and try-program.sh.
+# The commands in a root. Its folder /try holds the packages and try-program.sh.
 cat > "$temporary/in-root.sh" << 'SCRIPT'
 set -eu
 export HOME=/root LC_ALL=C.UTF-8
@@ -93,7 +93,7 @@ tar --extract --zstd --directory unpacked --file ./*.tar.zst
 trainer=$(sh ./try-trainer.sh)
 echo "$(ldd --version | sed -n '1s/.* //p') $version; $trainer"
 SCRIPT
-# The trainer's wheel, with the first of the root's Pythons that --wheels has a torch for. Says in words what has come of it.
+# Installs the trainer's wheel with the first of the root's Pythons for which --wheels has a torch. Prints the result in words.
 cat > "$temporary/try-trainer.sh" << 'SCRIPT'
 set -eu
 cd /try
@@ -125,7 +125,7 @@ done
 echo "the trainer's wheel is not tried: --wheels has no torch for Python $version"
 SCRIPT
 
-# Own mounts, processes and network, of which ranks need the loopback: nothing stays, and nothing is downloaded.
+# Own mounts, processes and network, of which ranks need the loopback: nothing remains, and nothing is downloaded.
 try_root() {
   mkdir -p "$1/try/wheels"
   cp "$out"/*.whl "$out"/*.deb "$out"/*.tar.zst scripts/try-program.sh "$temporary"/{in-root,try-trainer}.sh "$1/try"

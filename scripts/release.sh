@@ -41,7 +41,7 @@ done
 
 commit=$(git rev-parse --short=12 HEAD 2> /dev/null || echo unknown)
 [ -z "$(git status --porcelain 2> /dev/null)" ] || commit=$commit-changed
-# Everything that is packed bears the date of the commit.
+# Every packed file has the date of the commit.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2> /dev/null || echo 1700000000)}
 export SOURCE_DATE_EPOCH
 umask 022
@@ -57,7 +57,7 @@ build() {
   cmake --build "$2" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" --target hpcbench
 }
 
-# The LibTorch that CMake would take, too.
+# The LibTorch that CMake would choose, too.
 find_torch() {
   local python
   if [ -n "${HPCBENCH_TORCH_DIR:-}" ]; then
@@ -70,7 +70,7 @@ find_torch() {
   return 1
 }
 
-# build_trainer SOURCES BUILD TREE: for CPUs alone, which every torch of its version serves; installed into TREE
+# build_trainer SOURCES BUILD TREE: only for CPUs, which works with every torch of its version; installed into TREE
 build_trainer() {
   cmake --preset package -S "$1" -B "$2" -DHPCBENCH_STATIC=OFF -DHPCBENCH_TRAINER=ON -DHPCBENCH_CUDA=OFF "-DHPCBENCH_TORCH_DIR=$torch" \
     "-DCMAKE_CXX_FLAGS=\"-ffile-prefix-map=$1=.\" \"-ffile-prefix-map=$2=build\" \"-ffile-prefix-map=$torch=torch\"" > "$temporary/log" ||
@@ -91,7 +91,7 @@ pack() {
   rm -rf "${temporary:?}/$name"
 }
 
-# listed BUILD: the same, where it can be said what was linked into it
+# listed BUILD: the same, if the libraries linked into it can be named
 listed() { ! command -v dpkg-query > /dev/null || echo "$1"; }
 
 mkdir -p "$out"
@@ -144,7 +144,7 @@ if [ "$tried" = no ]; then
   exit 0
 fi
 
-# try NAME COMMAND...: each package, as somebody installs it
+# try NAME COMMAND...: tests each package as its user installs it
 try() {
   local name=$1 seconds=$SECONDS
   shift
@@ -160,7 +160,7 @@ try_wheel() {
   "$temporary/venv/bin/python" -c 'import hpcbench.events, hpcbench; print(hpcbench.find_program())'
 }
 
-# As in an environment with torch: the build's counts as installed by a .pth file, and lies where pip puts torch by a link.
+# As in an environment with torch: the build's counts as installed by a .pth file, and a link puts it where pip puts torch.
 try_trainer() {
   local python=$torch/../../../../bin/python3 site digits
   [ -x "$python" ] || python=python3
@@ -183,7 +183,7 @@ try_archive() {
   (cd "$temporary/elsewhere" && "$program" init new.yaml && "$program" check new.yaml --site cpu)
 }
 
-# A root with nothing in it but the program: no C library, no shell.
+# A root that contains only the program: no C library, no shell.
 try_bare() {
   mkdir -p "$temporary/bare/tmp"
   cp "$installed/bin/hpcbench" "$temporary/bare/hpcbench"

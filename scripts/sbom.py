@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says in SPDX 2.3 (JSON) what is inside a built hpcbench or hpcbench-train: libraries linked statically, those that are headers alone,
+"""Lists in SPDX 2.3 (JSON) the content of a built hpcbench or hpcbench-train: libraries linked statically, those that are headers alone,
 and data that is packed with it.
 
   scripts/sbom.py --build FOLDER --program FILE --out FILE      FOLDER: of a build by Ninja; FILE: the program as it is packed
@@ -19,14 +19,14 @@ import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Debian's short names of licences that SPDX calls otherwise. What is not a name of SPDX's is told as Debian has it.
+# Debian's short names of licences that differ from SPDX's. A name unknown to SPDX is given as in Debian.
 LICENCES = {"Expat": "MIT", "MIT": "MIT", "Apache-2.0": "Apache-2.0", "Zlib": "Zlib", "zlib": "Zlib", "BSL-1.0": "BSL-1.0", "BSD-2-clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause",
             "BSD-3-google": "BSD-3-Clause", "BSD-3-clause or GPL-2": "BSD-3-Clause OR GPL-2.0-only", "X11": "X11", "LGPL-3+ or GPL-2+": "LGPL-3.0-or-later OR GPL-2.0-or-later"}
 
 
 class Program(NamedTuple):
     folders: str  # of its sources, as a pattern
-    data: dict  # {name: (licence, what it is)}
+    data: dict  # {name: (licence, description)}
 
 
 PROGRAMS = {"hpcbench": Program("runner|shared", {}),
@@ -69,7 +69,7 @@ def packages_of(paths):
     found = {}
     if not paths:
         return found
-    # Exit code 1: somebody else's, as /usr/local; they are named by their paths.
+    # Exit code 1: files of no package, such as /usr/local; they are named by their paths.
     done = subprocess.run(["dpkg", "-S", *sorted(paths)], capture_output=True, text=True, stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
     for line in done.stdout.splitlines():
         names, _, path = line.partition(": ")
@@ -80,7 +80,7 @@ def packages_of(paths):
 
 
 def licence_of(package):
-    """What Debian's copyright file says of most files; None where it is no file for machines."""
+    """Returns the licence of most files in Debian's copyright file; None if that is not machine-readable."""
     path = pathlib.Path("/usr/share/doc", package.split(":")[0], "copyright")
     text = path.read_text(errors="replace") if path.exists() else ""
     said = re.search(r"^Files: \*\n(?:(?!\n\n).)*?^License: *(\S[^\n]*)", text, re.MULTILINE | re.DOTALL)
@@ -104,7 +104,7 @@ def entry(package, paths, how):
     libraries = sorted(os.path.basename(path) for path in paths if path.endswith(".a"))
     return {"name": name, "SPDXID": f"SPDXRef-{re.sub('[^A-Za-z0-9.-]', '-', name)}", "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
             "licenseConcluded": "NOASSERTION", "licenseDeclared": LICENCES.get(licence, "NOASSERTION"), "copyrightText": "NOASSERTION",
-            "licenseComments": f"Debian's copyright file says: {licence}" if licence else f"see Debian's copyright file of {name}",
+            "licenseComments": f"Debian's copyright file: {licence}" if licence else f"see Debian's copyright file of {name}",
             "sourceInfo": f"built from the source package {source}", "comment": f"{how}: {', '.join(libraries)}" if libraries else how,
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                               "referenceLocator": f"pkg:deb/{distribution()}/{name}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={architecture}"}]}

@@ -31,15 +31,15 @@ packages=(g++ cmake ninja-build pkg-config libfmt-dev nlohmann-json3-dev libyaml
 [ "$tests" = no ] || packages+=(python3-pytest python3-jsonschema python3-yaml zstd)
 if [ "$checks" = yes ]; then
   packages+=(clang-16 clang-tidy-16 clang-format-16 libomp-16-dev libclang-rt-16-dev shellcheck)
-  # A real Slurm, which tests/slurm starts and stops by itself.
+  # A real Slurm, which tests/slurm starts and stops themselves.
   packages+=(slurmctld slurmd slurm-client slurmdbd munge mariadb-server openmpi-bin python3-mpi4py)
   # Shells whose completion is tested, and what shows manual pages.
   packages+=(zsh fish man-db groff-base)
-  # What reads results in Python, checks its types, and compiles LaTeX tables.
+  # Packages that read results in Python, check its types, and compile LaTeX tables.
   packages+=(python3-pandas python3-matplotlib python3-nbclient python3-ipykernel mypy texlive-latex-base texlive-latex-recommended)
   # A browser, which opens the HTML report; distributions name it differently, and some have none.
   optional=(chromium-headless-shell)
-  # A real Grid Engine, which tests/gridengine starts and stops by itself; newer distributions lack it.
+  # A real Grid Engine, which tests/gridengine starts and stops; newer distributions lack it.
   optional+=(gridengine-master gridengine-exec gridengine-client)
 fi
 
@@ -56,7 +56,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   echo "installing ${missing[*]}"
   as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-  # What is installed here must not start services of its own.
+  # Packages installed here must not start their services.
   policy=/usr/sbin/policy-rc.d
   if [ "$checks" = yes ] && [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" > /dev/null
@@ -80,7 +80,7 @@ jobs=$(nproc)
 memory_jobs=$(($(awk '/MemAvailable/ {print $2}' /proc/meminfo) / 2400000))
 [ "$memory_jobs" -ge "$jobs" ] || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
 
-# configure PRESET OPTION...: what it says is shown where it fails
+# configure PRESET OPTION...: shows the output if it fails
 configure() {
   local said
   said=$(cmake --preset "$@" 2>&1) || { echo "$said" >&2; exit 1; }
@@ -94,7 +94,7 @@ if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
     python=python3
   else
     echo "installing torch 2.13.0 into .venv"
-    # Of torch only libraries and headers are needed: nothing is compiled to bytecode, which takes longer than to unpack it.
+    # Only torch's libraries and headers are needed: nothing is compiled to bytecode, which takes longer than unpacking.
     { python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --no-compile 'torch==2.13.0' numpy; } &
     torch=$!
     if [ "$build" != no ]; then  # the runner needs no LibTorch
@@ -108,11 +108,11 @@ if [ "$preset" = default ] && [ -z "${HPCBENCH_TORCH_DIR:-}" ]; then
   export HPCBENCH_TORCH_DIR
 fi
 
-# A LibTorch with CUDA comes without some headers that its own need: what is missing goes into its environment.
+# A LibTorch with CUDA lacks some headers that its own require: they are installed into its environment.
 if [ "$preset" = default ] && [ -e "$HPCBENCH_TORCH_DIR/lib/libtorch_cuda.so" ]; then
   headers=$(cmake -D TORCH_DIR="$HPCBENCH_TORCH_DIR" -P cmake/CudaHeaders.cmake)
   if [ -n "$headers" ]; then
-    # Within a site-packages: by the pip of its environment.
+    # In a site-packages: by the pip of its environment.
     pip=$HPCBENCH_TORCH_DIR/../../../../bin/python3
     if [ -x "$pip" ]; then
       echo "installing CUDA's headers: $headers"

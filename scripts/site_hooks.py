@@ -23,8 +23,8 @@ def on_page_markdown(markdown, page, config, files):
     return outside(page).sub(named, markdown).replace(INDEX, message_index.table())
 
 
-# Browsers start no worker from a disk. The search of the theme then looks for IFrameWorker, which it would load from the network: this
-# one runs a worker's script in a hidden frame, which sends its messages to the page.
+# Browsers start no worker from a disk. The search of the theme then uses IFrameWorker, which it would load from the network: this one runs
+# a worker's script in a hidden frame, which sends its messages to the page.
 WORKER_IN_FRAME = """"use strict";
 class IFrameWorker extends EventTarget {
   constructor(url) {
@@ -36,9 +36,9 @@ class IFrameWorker extends EventTarget {
     this.waiting = [];
     addEventListener("message", event => {
       if (event.source !== this.inside || !event.data || !("ofWorker" in event.data)) return;
-      const said = new MessageEvent("message", {data: event.data.ofWorker});
-      this.dispatchEvent(said);
-      if (this.onmessage) this.onmessage(said);
+      const answer = new MessageEvent("message", {data: event.data.ofWorker});
+      this.dispatchEvent(answer);
+      if (this.onmessage) this.onmessage(answer);
     });
     const page = this.inside.document;
     page.open();

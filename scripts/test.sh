@@ -5,7 +5,7 @@
 #   scripts/test.sh --long   all of it in its long form (hours): 5 minutes a fuzzer, 100 fault trials, 200 on Slurm, 50 on Grid Engine, the benches
 #   scripts/test.sh NAME...  only the checks whose names contain one of the words
 #   scripts/test.sh --list   the names of all checks
-# Each check is a test of CTest; CONTRIBUTING.md says how to run one by itself.
+# Each check is a test of CTest; CONTRIBUTING.md explains how to run one alone.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
@@ -32,7 +32,7 @@ long=OFF
 mkdir -p build
 logs=$(mktemp -d "$PWD/build/logs.XXXXXX")  # here, so that not even kill -9 leaves a folder elsewhere
 child=
-# Whoever ends this ends what it started: CTest ends with us, and each check with CTest (tests/check.py).
+# Ending this script ends its children: CTest ends with it, and each check with CTest (tests/check.py).
 trap '[ -z "$child" ] || kill -- "-$child" 2> /dev/null; wait; rm -rf "$logs"' EXIT
 trap 'exit 1' INT TERM HUP
 follow() { setsid setpriv --pdeathsig TERM "$@" < /dev/null & child=$!; wait "$child"; local status=$?; child=; return $status; }
@@ -52,7 +52,7 @@ echo "{\"version\": {\"major\": 1, \"minor\": 0}, \"local\": [{\"cores\": [{\"id
 preset=$form
 [ "$form" != long ] || preset=default
 choice=()
-# Where all run at once on a busy machine, one may miss a deadline: it has a second try, and the summary names it.
+# When all run at once on a busy machine, one may miss a deadline: it gets a second try, and the summary names it.
 [[ $form = quick ]] || choice=(--repeat until-pass:2)
 if [ ${#words[@]} -gt 0 ]; then
   preset=default
@@ -67,7 +67,7 @@ summary=$(awk -v status=$status '/^[^ ]+: [0-9]+ passed, / {
     if ($1 in all) printf "%s a second try: %d failed, %d passed before\n", $1, failing[$1], passing[$1]
     all[$1]; passing[$1] = $2; failing[$1] = $4; skipping[$1] = $6 }
   END { for (name in all) { passed += passing[name]; failed += failing[name]; skipped += skipping[name] }
-        if ((status != 0 || passed + skipped == 0) && failed == 0) failed = 1  # what was not counted was not seen to pass
+        if ((status != 0 || passed + skipped == 0) && failed == 0) failed = 1  # a test that was not counted has not passed
         printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : "" }' "$logs/checks")
 echo "$summary"
 [[ ${summary##*$'\n'} == *' passed, 0 failed'* ]]

@@ -11,7 +11,7 @@ cd "$folder"
 fail() { echo "error: $program: $1" >&2; exit 1; }
 
 said=$("$program" --version) || fail "it does not start"
-[ -z "$wanted" ] || [ "$said" = "$wanted" ] || fail "--version says $said, not $wanted"
+[ -z "$wanted" ] || [ "$said" = "$wanted" ] || fail "--version prints $said, not $wanted"
 
 cat > tried.yaml << 'STUDY'
 experiment: tried

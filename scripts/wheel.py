@@ -4,10 +4,10 @@
   scripts/wheel.py --installed FOLDER --out FOLDER    what `cmake --install BUILD --prefix FOLDER` made: the program, what it shares,
                                                       and the Python package
   scripts/wheel.py --trainer FOLDER --out FOLDER      with `--component trainer`: hpcbench-train and the data of `hpcbench demo`
-  --installed-from BUILD, --trainer-from BUILD        of what build the tree is: its wheel then says in SPDX what is inside its program
+  --installed-from BUILD, --trainer-from BUILD        the build of the tree: its wheel then lists the content of its program in SPDX
                                                       (scripts/sbom.py; PEP 770), and the same file is put beside the wheel
 
-The same tree gives the same bytes: entries are sorted and have one date (SOURCE_DATE_EPOCH, else 1980). A wheel's name says for
+The same tree gives the same bytes: entries are sorted and have one date (SOURCE_DATE_EPOCH, else 1980). A wheel's name states for
 which machines it is: a program that is wholly static starts on any Linux of its architecture (the tag manylinux_2_17); the trainer
 needs the C and C++ libraries whose symbols it names, and the torch that it was compiled with.
 """
@@ -31,7 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 RUNNER = "hpcbench-runner"  # `hpcbench` is another project's on PyPI
 TRAINER = "hpcbench-trainer"
 DATA = "share/hpcbench/data/"  # the trainer's
-# Beside torch's own, those that every Linux with the C library in question has, too.
+# Besides torch's own, libraries that every Linux with that C library has.
 TORCH_LIBRARIES = {"libtorch.so", "libtorch_cpu.so", "libc10.so", "libgomp.so.1"}
 SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libmvec|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux-[a-z0-9-]+)\.so\.\d+")
 # Symbols of libstdc++ up to 3.4.N and 1.3.N are in distributions with glibc 2.M: (N, M), by their releases.
@@ -93,14 +93,14 @@ class Trainer:
         said = subprocess.run([path, "--version"], capture_output=True, text=True)
         match = re.match(rf"hpcbench-train {re.escape(version())} \(LibTorch (\d+\.\d+)\.", said.stdout)
         if match is None:
-            sys.exit(f"error: {path} --version says no version {version()} with a LibTorch: {(said.stdout + said.stderr).strip()}")
+            sys.exit(f"error: {path} --version prints no version {version()} with a LibTorch: {(said.stdout + said.stderr).strip()}")
         self.torch = match[1]
         program = elf.Program(path.read_bytes())
         others = [name for name in program.needed if name not in TORCH_LIBRARIES and not SYSTEM_LIBRARIES.fullmatch(name)]
         if others:
             sys.exit(f"error: {path} needs {', '.join(others)}, which neither every torch {self.torch} nor every Linux has: "
                      "link them statically (trainers/CMakeLists.txt), and build it with -DHPCBENCH_CUDA=OFF")
-        # In site-packages, torch lies beside the folder that the program comes to lie in.
+        # In site-packages, torch lies beside the program's folder.
         self.program = program.with_search_path("$ORIGIN/../torch/lib")
         self.tag = f"py3-none-manylinux_2_{least_glibc(program.versions)}_{platform.machine()}"
 

@@ -3,12 +3,12 @@
 
 Nothing of a check outlives it: it works in a temporary folder of its own, all processes that it starts are found again (those in
 sessions of their own too), and both are removed when it ends, hangs, is interrupted, or when CTest itself is killed. A check that
-takes longer than its limit is interrupted, so that it cleans up and says where it was, then killed, and fails.
+takes longer than its limit is interrupted, so that it cleans up and prints where it was, then killed, and fails.
 
 Prints the check's output, the processor time that it used, then `check: NAME: N passed, N failed, N skipped` of its single tests, and
 `check: skipped NAME: REASON` for what was not run. The last two are added to the file that HPCBENCH_CHECKS names, where
 scripts/test.sh adds them up.
-Exit code: the command's own; 77: skipped, its last line says why.
+Exit code: the command's own; 77: skipped, its last line gives the reason.
 """
 import argparse
 import ctypes
@@ -29,16 +29,16 @@ GRACE_S = 60  # for a check that was interrupted, to end what it started
 SETTLE_S = 10  # for processes that are about to end when the check has ended
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
-# How programs say how many tests there were: doctest, pytest, our own.
+# The summaries of test programs: doctest, pytest, our own.
 SUMMARIES = [re.compile(pattern, re.M) for pattern in (r"^\[doctest\] test cases: .*$", r"^.* in \d+\.\d+s.*$", r"^.*\d+ passed, \d+ failed.*$")]
 
 
 class Stopped(Exception):
-    """The check is not to go on; the message says why."""
+    """The check must not continue; the message gives the reason."""
 
 
 def count(output, code):
-    """(passed, failed, skipped): what the output says, else one test."""
+    """Returns (passed, failed, skipped) from the output, else one test."""
     if code == SKIPPED:
         return 0, 0, 1
     for summary in SUMMARIES:
@@ -86,7 +86,7 @@ def kill_all():
 
 
 def processor_time_s():
-    """What the check and all that it started computed, user and system. All of it has ended."""
+    """Returns the processor time of the check and its descendants, user and system. All of them have ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

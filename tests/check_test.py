@@ -68,7 +68,7 @@ class Killed(unittest.TestCase):
             compiler = int((folder / "pid").read_text())
             run.terminate()
             self.assertEqual(run.wait(60), 1)
-            for _ in range(1000):  # it is gone, or was ended and nobody has asked how yet
+            for _ in range(1000):  # it is gone, or has ended and not been waited for yet
                 try:
                     state = pathlib.Path(f"/proc/{compiler}/stat").read_text().rpartition(")")[2].split()[0]
                 except OSError:
@@ -77,7 +77,7 @@ class Killed(unittest.TestCase):
                     break
                 time.sleep(0.01)
             else:
-                self.fail("a process goes on")
+                self.fail("a process continues")
             self.assertEqual([path.name for path in (folder / "build").iterdir()], [])
 
 

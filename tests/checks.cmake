@@ -16,7 +16,7 @@ else()
 endif()
 
 # tests/FOLDER/NAME_test.py is the check FOLDER-NAME. e2e: the real program, as a user calls it. project: what surrounds it (pages,
-# schemas, packages); those that say little of the machine, or install packages of others, are thorough.
+# schemas, packages); those that depend little on the machine, or install packages of others, are thorough.
 set(cost_e2e-demo 300)  # takes 50, and all cores: first
 set(cost_e2e-continue 150)
 set(cost_project-packages 50)
@@ -54,7 +54,7 @@ foreach(word agree kept study suites trainers)
   check_python(bench-${word} ${CMAKE_CURRENT_SOURCE_DIR}/bench/${word}_test.py bench 10)
 endforeach()
 
-# Comparisons with Hugging Face's packages, which are installed into build/venv-huggingface; skipped where they cannot be had.
+# Comparisons with Hugging Face's packages, which are installed into build/venv-huggingface; skipped where they are unavailable.
 check(huggingface-venv huggingface 60 SETS_UP huggingface COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/huggingface/venv.sh)
 foreach(word golden tokenizer score training evaluation tensorboard)
   check(huggingface-${word} huggingface 50 NEEDS huggingface COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/huggingface/test.sh ${word})
@@ -90,7 +90,7 @@ check(slurm-block-faults slurm 30 WAITS NEEDS slurm
 check(slurm-faults slurm 170 WAITS NEEDS slurm
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/slurm/fault_trials.py --clusters 2 --seed 1 --trials ${slurm_trials})
 
-# CUDA's sources against CUDA's and NCCL's headers; skipped where these cannot be had.
+# CUDA's sources against CUDA's and NCCL's headers; skipped where these are unavailable.
 check(cuda-compile cuda 60 COMMAND ${CMAKE_SOURCE_DIR}/scripts/check-cuda.sh)
 # Where the build finds these headers; the trainer on GPUs that only count, which takes 1.8 GB of wheels and a build of its own: with --long.
 check_python(cuda-headers ${CMAKE_CURRENT_SOURCE_DIR}/gpu/headers_test.py cuda 5)
@@ -123,10 +123,12 @@ foreach(corpus IN LISTS corpora)
   check(fuzz-${word} fuzz ${fuzz_s} NEEDS asan COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run.sh ${asan}/bin ${fuzz_s} ${word})
 endforeach()
 
-# What reads the sources alone.
+# Checks of the sources alone.
 check(format lint 5 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/format.sh)
 check(shell lint 5 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/shell.sh)
+check(prose lint 5 COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/lint/prose.py)
 check_python(checks ${CMAKE_CURRENT_SOURCE_DIR}/check_test.py lint 5)
+check_python(prose-words ${CMAKE_CURRENT_SOURCE_DIR}/lint/prose_test.py lint 5)
 check(arrows lint 1 COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/arch/check_arrows.py)
 # clang-tidy walks through the headers of each unit: libraries share one, where no two of their files have a local name in common.
 function(tidy name cost)

@@ -2,7 +2,7 @@
 # Makes a Python environment for tests, once, and prints its interpreter's path. A second call takes no time; several at once wait for the first.
 #   tests/venv.sh [--torch] FOLDER REQUIREMENTS...    --torch: it shares torch and numpy with the build
 # A further file of REQUIREMENTS adds to an environment that was made without it.
-# Exit code 77, and the reason on standard error: it cannot be had here (no torch, no package index), so skip what needs it.
+# Exit code 77, and the reason on standard error: the environment is unavailable here (no torch, no package index); skip its tests.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -16,7 +16,7 @@ for argument in "$@"; do
     *) words+=("$argument") ;;
   esac
 done
-[ ${#words[@]} -ge 2 ] || { echo "error: tests/venv.sh wants a folder and a file of requirements; see --help" >&2; exit 2; }
+[ ${#words[@]} -ge 2 ] || { echo "error: tests/venv.sh needs a folder and a file of requirements; see --help" >&2; exit 2; }
 folder=${words[0]}
 files=("${words[@]:1}")
 skip() { echo "skipped: $1" >&2; exit 77; }
@@ -27,7 +27,7 @@ if [ -e "$folder" ] && [ ! -e "$folder/pyvenv.cfg" ] && [ -n "$(ls -A "$folder")
   echo "error: $folder is no Python environment; it is left as it is" >&2
   exit 2
 fi
-# One at a time; the lock stands beside the folder, which may be made anew.
+# One at a time; the lock is beside the folder, because the folder may be created again.
 exec 9> "$folder.lock"
 flock 9
 
@@ -42,7 +42,7 @@ print(os.path.dirname(os.path.dirname(torch.__file__)))'
   site=$("$python" -c "$find_site" "${HPCBENCH_TORCH_DIR:-}" 2> /dev/null) || skip "no Python with torch and numpy: scripts/setup.sh brings them"
 fi
 
-# What was installed for the first N files: stamp-N.
+# stamp-N records the requirements that were installed for the first N files.
 stamps=()
 requirements=()
 text=$site

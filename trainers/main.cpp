@@ -10,6 +10,6 @@ int main(int argc, char** argv) {
   const int exit_code = hpcbench::train::main_program({argv + 1, argv + argc});
   std::cout.flush();
   std::fflush(nullptr);
-  // Without what LibTorch does at exit: taking thousands of operators apart takes longer than `features` and `score` do.
+  // Skips LibTorch's work at exit: destroying thousands of operators takes longer than `features` and `score` do.
   _exit(exit_code);
 }

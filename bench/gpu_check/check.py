@@ -1,4 +1,4 @@
-"""What scripts/gpu-check.sh runs: the steps, one after the other, and a report that is whole after each of them."""
+"""Runs the steps of scripts/gpu-check.sh in order, and writes a report that is complete after each of them."""
 import argparse
 import json
 import os
@@ -17,7 +17,7 @@ import profile_step  # noqa: E402
 import study_steps  # noqa: E402
 from trainer import Machine  # noqa: E402
 
-# Name, what it asks, the function, its share of the time; by what they are worth: whoever ends the check early has the first ones.
+# Name, question, function, share of the time; ordered by value: if the user ends the check early, the first ones are done.
 STEPS = [
     ("facts", "What is this machine?", fact_steps.facts, 0.02),
     ("start", "Does the trainer start, what does it see, and how long until its first step?", fact_steps.start, 0.06),
@@ -28,7 +28,7 @@ STEPS = [
     ("faults", "Is what goes wrong noticed, named, and over in time?", fault_steps.faults, 0.16),
     ("collectives", "How fast do ranks exchange data?", collective_step.collectives, 0.08),
 ]
-OF_SEVERAL = ("scaling", "collectives")  # GPUs; with one of them their time is the others'
+OF_SEVERAL = ("scaling", "collectives")  # GPUs; with one GPU the other steps get their time
 
 
 def write_report(folder, report):
@@ -40,7 +40,7 @@ def write_report(folder, report):
 
 
 class Rows(list):
-    """Whose every row is told at once: whoever ends the check early has it."""
+    """Rows that are reported immediately, so that they are not lost if the user ends the check early."""
 
     def __init__(self, tell):
         super().__init__()
@@ -52,7 +52,7 @@ class Rows(list):
 
 
 def run_step(function, machine, limit_s, rows):
-    """{status, reason, rows, seconds}. What fails ends this step alone."""
+    """Runs a step. Returns {status, reason, rows, seconds}. A failure ends only this step."""
     begin_s = time.monotonic()
     try:
         reason = function(machine, rows, begin_s + limit_s)
@@ -81,7 +81,7 @@ def main():
     chosen = [step for step in STEPS if not options.only or step[0] in options.only]
     shares = {name: 0 if name in OF_SEVERAL and machine.count < 2 else share for name, _, _, share in chosen}
     whole = sum(shares.values()) or 1
-    spare_s = 0.0  # what earlier steps did not need, or (below 0) took beyond their limits
+    spare_s = 0.0  # time that earlier steps left, or (below 0) took beyond their limits
     for name, question, function, _ in chosen:
         limit_s = options.minutes * 60 * shares[name] / whole + spare_s
         print(f"{name}: {question} (at most {max(0, limit_s):.0f} s)", flush=True)

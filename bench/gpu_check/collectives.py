@@ -37,7 +37,7 @@ def main():
     dist.init_process_group("nccl" if device == "cuda" else "gloo")
     sizes = [1 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20]
     for size in [size for size in sizes if size <= largest]:
-        whole = torch.zeros(size // 4, device=device)  # whose sum it stays, however often it is made
+        whole = torch.zeros(size // 4, device=device)  # zeros, whose sum is unchanged after any number of repetitions
         part = torch.ones(size // 4 // ranks, device=device)
         gathered = torch.empty(size // 4 // ranks * ranks, device=device)
         calls = {"all_reduce": (lambda: dist.all_reduce(whole), 2 * (ranks - 1) / ranks),

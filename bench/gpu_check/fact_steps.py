@@ -1,4 +1,4 @@
-"""What the machine is, and whether the trainer starts on it."""
+"""Records the machine's properties, and whether the trainer starts on it."""
 import os
 import platform
 import subprocess

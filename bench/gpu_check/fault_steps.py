@@ -1,4 +1,4 @@
-"""What goes wrong, on purpose: each must be noticed, named, and over in time."""
+"""Causes faults on purpose: each must be noticed and named, and the training must end in time."""
 import os
 import pathlib
 import signal
@@ -6,9 +6,9 @@ import time
 
 from trainer import MNIST, SQUAD, events_in, out_of_time, row, unmeasured
 
-# NCCL connects within the first one, too, where its libraries have not been read before.
+# NCCL connects within the first one, too, if its libraries have not been read before.
 TIMEOUT_S, GRACE_S = {"cuda": 10, "cpu": 5}, 5
-# NCCL says when it begins to connect. On the null GPU it would have ended at once.
+# NCCL logs when it begins to connect. On the null GPU it would have ended at once.
 CONNECTING = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT", "NCCL_DEBUG_FILE": "nccl.%p.log", "NULL_GPU_FAULT": "ncclCommInitRankConfig:1:hang"}
 LONG = [*MNIST, "--global-batch", 64, "--epochs", 500, "--strategy", "ddp", "--log-every", 1]
 
@@ -87,7 +87,7 @@ def limited(share, step):
 
 
 def is_connecting(place, pid):
-    """Whether NCCL's log says that this process has begun to make its communicator."""
+    """Returns whether this process has begun to make its communicator, by NCCL's log."""
     log = place / f"nccl.{pid}.log"
     return log.exists() and "Init START" in log.read_text(errors="replace")
 
@@ -122,7 +122,7 @@ def peer(number, when):
         said = next((event["text"] for event in training.of_kind("error")), training.last_words())
         in_time = not alive and seconds <= timeout_s + GRACE_S
         return "passed" if in_time else "failed", {"seconds": round(seconds, 1), "at_most_s": timeout_s + GRACE_S, "said": said,
-                                                   **({} if in_time else {"why": "rank 0 went on" if alive else "rank 0 took too long to end"})}
+                                                   **({} if in_time else {"why": "rank 0 continued" if alive else "rank 0 took too long to end"})}
     return fault
 
 

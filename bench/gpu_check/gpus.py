@@ -4,7 +4,8 @@ import re
 GPU_LINE = re.compile(r"GPU \d+: (.+) \(UUID: (\S+)\)")
 INSTANCE_LINE = re.compile(r"\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (\S+)\)")
 
-# Dense bf16, 10^12 operations a second, by the name that CUDA gives; the first that fits. NVIDIA's data sheets, which often print twice as much: with sparsity.
+# Dense bf16, 10^12 operations a second, by CUDA's name of the GPU; the first match counts. NVIDIA's data sheets often print twice as much:
+# with sparsity.
 PEAK_TFLOPS = [(r"\bGB200\b", 2500), (r"\bB200\b", 2250), (r"\bGH200\b", 989), (r"\bH200 NVL\b", 835), (r"\bH200\b", 989), (r"\bH100 PCIe\b", 756), (r"\bH100 NVL\b", 835),
                (r"\bH100\b", 989), (r"\bH20\b", 148), (r"\bA100\b", 312), (r"\bA30\b", 165), (r"\bA40\b", 149.7), (r"\bL40S\b", 362), (r"\bL40\b", 181), (r"\bL4\b", 121)]
 
@@ -17,8 +18,8 @@ def peak_of(name):
 
 
 def visible_gpus(listing, chosen):
-    """Names of the GPUs that a process sees: `listing` is what `nvidia-smi -L` prints, whatever CUDA_VISIBLE_DEVICES says, which is `chosen` (None: it is not set). It has
-    numbers and beginnings of UUIDs; what stands behind a word that names nothing is not seen. Of instances (MIG) a process sees one."""
+    """Returns the names of the GPUs that a process sees. `listing` is the output of `nvidia-smi -L`, which ignores CUDA_VISIBLE_DEVICES; `chosen` is that
+    variable (None: it is not set): numbers and beginnings of UUIDs. A word that names nothing hides all later ones. Of instances (MIG) a process sees one."""
     gpus, instances = [], []
     for line in listing.splitlines():
         if found := GPU_LINE.match(line):

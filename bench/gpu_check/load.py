@@ -1,4 +1,4 @@
-"""What the GPUs did while something was measured: their clock and power, by nvidia-smi. A GPU that is held back explains a low MFU."""
+"""Records the clock and power of the GPUs during a measurement, by nvidia-smi. A throttled GPU explains a low MFU."""
 import statistics
 import subprocess
 import tempfile
@@ -35,10 +35,10 @@ def summary(text, names):
 
 
 class Load:
-    """Samples while it is entered, where nvidia-smi is there."""
+    """Context manager that samples if nvidia-smi exists."""
 
     def __enter__(self):
-        # The reasons' name since driver 535, and before.
+        # The names of the reasons since driver 535, and before.
         self.names, self.process = FIELDS, None
         for group in ("clocks_event_reasons", "clocks_throttle_reasons"):
             names = FIELDS + [f"{group}.{reason}" for reason in REASONS]

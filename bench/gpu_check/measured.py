@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A run of the study gpu_speed: trains BERT by one program and says, as an event of hpcbench, how long the steps after the first ones took.
+"""A run of the study gpu_speed: trains BERT by one program and writes, as an event of hpcbench, how long the steps after the first ones took.
 
-All programs read their losses every EVERY steps only, and time runs from the first such reading to the last one, so that nobody waits for the device in between.
+All programs read their losses every EVERY steps only, and time runs from the first such reading to the last one, so that no program waits for the device in between.
 """
 import argparse
 import json

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from trainer import MNIST, SQUAD, out_of_time, row, unended, usable_cores
 
-# The same work, whatever it is spread over. Dropout is off, as devices may draw other masks, or drawn by the hash.
+# The same work for every distribution. Dropout is off, because devices may draw other masks, or drawn by the hash.
 SAME = ["--global-batch", 16, "--epochs", 3, "--seed", 7, "--order", "batches", "--clip", 1]
 BERT = [*SQUAD, *SAME, "--model", "tiny", "--max-length", 64, "--doc-stride", 16, "--max-train-examples", 64, "--lr", "1e-3"]
 TASKS = {
@@ -17,7 +17,8 @@ WORK = {**TASKS, HASHED: [*BERT, "--dropout", 0.1, "--dropout-bits", "hash"]}
 # With CUDA graphs and without, dropout drawn by the GPU: the same bits.
 GRAPHED = {"mnist_rnn fp32": [*MNIST, *SAME, "--train-share", 0.0064], "bert_squad fp32": [*BERT, "--dropout", 0.1],
            "bert_squad bf16": [*BERT, "--dropout", 0.1, "--precision", "bf16"]}
-# Largest relative difference of a step's gradient norm or an epoch's loss, both of all ranks. Sums in another order; over 12 steps of training it grows.
+# Largest relative difference of a step's gradient norm or an epoch's loss, both over all ranks. Sums in another order; it grows over 12
+# steps of training.
 MOST = {"fp64": 1e-9, "fp32": 2e-4, "bf16": 5e-2}
 AT_ONCE, CORES_OF_ONE = 4, 3
 STRATEGIES = ["baseline", "dp", "ddp", "fsdp", "zero1", "zero2"]
@@ -64,7 +65,8 @@ def compared(machine, case, references, deadline_s):
         return None
     if time.monotonic() >= deadline_s:
         return out_of_time(name)
-    # On a CPU the path that a GPU takes; on a GPU fp32 as it is: LibTorch lets cuDNN round its factors to TF32, which is less than what is compared here.
+    # On a CPU the path that a GPU takes; on a GPU unchanged fp32: LibTorch lets cuDNN round its factors to TF32, which is coarser than the
+    # compared differences.
     there = ["--kernels", "torch"] if machine.device == "cpu" else ["--tf32", "false"]
     training = machine.train([*WORK[task], "--precision", precision, *more, *there], deadline_s, ranks)
     if training.exit_code is None:
@@ -120,5 +122,5 @@ def parity(machine, rows, deadline_s):
         for found in filter(None, pool.map(lambda job: job(), jobs)):
             rows.append(found)
     if machine.count == 1:
-        return "one GPU: " + ("two ranks share it" if machine.rank_counts() else "strategies of several ranks are not looked at")
+        return "one GPU: " + ("two ranks share it" if machine.rank_counts() else "strategies of several ranks are not checked")
     return None

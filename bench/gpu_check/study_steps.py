@@ -1,4 +1,4 @@
-"""What takes statistics: studies of hpcbench itself, with its own report."""
+"""The steps that need statistics: studies of hpcbench itself, with its own report."""
 import json
 import pathlib
 import signal
@@ -10,14 +10,14 @@ from load import Load
 from process import plain_environment
 from trainer import GRAPHS, NONDETERMINISTIC, PYTHON, ROOT, out_of_time, row
 
-# The ones that tell most first: size, length, precision, padding.
+# The most informative ones first: size, length, precision, padding.
 CELLS = [(size, length, precision, padding) for precision in ("bf16", "fp32") for size in ("large", "base") for length in (384, 512) for padding in ("max", "none")]
 SMALL_CELLS = [("tiny", 64, "fp32", "max"), ("tiny", 64, "fp32", "none")]
-# What one run takes, about. On an H100: 4, 20 and 60.
+# Approximate seconds of one run. On an H100: 4, 20 and 60.
 RUN_S = {"hpcbench-train": 6, GRAPHS: 6, NONDETERMINISTIC: 6, "transformers": 25, "transformers-compiled": 60}
 SMALL_RUN_S = 12
 LONG_MINUTES = 60
-REPEATS, LONG_REPEATS = 3, 6  # three a side are the fewest that give a speedup an interval, of 90 %
+REPEATS, LONG_REPEATS = 3, 6  # three per side are the fewest that give a speedup an interval, of 90 %
 STEPS, SMALL_STEPS = 30, 6
 REPORT_PATIENCE_S, END_PATIENCE_S = 60, 30
 TIMES = ("n", "median", "interval", "speedup", "efficiency")
@@ -106,7 +106,7 @@ def add_rows(machine, study, table, rows, shown):
         elif each["n"]:
             rows.append(row(name, "passed", **kept, outcomes=outcomes))
         elif outcomes.keys() - {"cancelled"}:
-            ours = str(axes.get("program", "hpcbench-train")).startswith("hpcbench-train")  # what peers lack here is no fault of ours
+            ours = str(axes.get("program", "hpcbench-train")).startswith("hpcbench-train")  # a fault of a peer is not a fault of hpcbench
             rows.append(row(name, "failed" if ours else "not measured", why=f"no run succeeded: {outcomes}", said=words_of(machine.folder / study, axes)))
         else:
             rows.append(out_of_time(name))
@@ -119,7 +119,7 @@ def quoted(values):
 
 
 def speed_study(cells, names, programs, **words):
-    packed = any("none" in cell for cell in cells)  # which CUDA graphs do not take
+    packed = any("none" in cell for cell in cells)  # which CUDA graphs do not support
     return SPEED.format(programs=quoted(programs), baseline=programs[0], exclude=f"exclude: [{{program: {GRAPHS}, padding: none}}]\n" if GRAPHS in programs and packed else "",
                         cells="{" + ", ".join(f"{name}: [{quoted(column)}]" for name, column in zip(names, zip(*cells))) + "}", **words)
 
@@ -134,7 +134,7 @@ def speed(machine, rows, deadline_s):
     else:
         rows.append(row("transformers", "not measured", why=why_not))
     if machine.is_real_gpu:
-        programs += [GRAPHS, NONDETERMINISTIC]  # what waiting for the host costs, and the same bits each time
+        programs += [GRAPHS, NONDETERMINISTIC]  # the cost of waiting for the host, and of equal bits each time
     repeats = 1 if not machine.numbers_count else LONG_REPEATS if left_s > LONG_MINUTES * 60 * 0.2 else REPEATS
     cells = CELLS if machine.is_real_gpu else SMALL_CELLS
     steps = STEPS if machine.is_real_gpu else SMALL_STEPS

@@ -1,4 +1,4 @@
-"""Starts hpcbench-train and reads what it says."""
+"""Starts hpcbench-train and reads its output."""
 import itertools
 import json
 import os
@@ -16,12 +16,13 @@ from process import plain_environment
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NULL_GPU = "Null GPU"  # tests/gpu/null: it computes nothing
 KILL_PATIENCE_S = 5
-# No training of the check takes so long, even where libraries are read from a slow disk for the first time.
+# No training of the check takes so long, even if libraries are read from a slow disk for the first time.
 LONG_ENOUGH_S = 90
 NO_TIME = "no time was left: --minutes gives more"
 
 
-# NCCL and the trainer refuse two ranks on one GPU of one host: here each rank has a host's name of its own, and NCCL exchanges their data by sockets.
+# NCCL and the trainer refuse two ranks on one GPU of one host: here each rank has its own host name, and NCCL exchanges their data by
+# sockets.
 AS_HOSTS = ["sh", "-c", 'hostname "gpu-check-$RANK" && exec "$@"', "sh"]
 
 
@@ -61,7 +62,7 @@ class Training:
         return next(iter(self.of_kind("run_start")), {})
 
     def last_words(self):
-        """Of the rank that failed first, as far as it said any."""
+        """Returns the message of the rank that failed first, if it printed one."""
         if self.exit_code is None:
             return f"it did not end within {self.seconds:.0f} s, and was killed; its last event: {self.events[-1]['event'] if self.events else 'none'}"
         told = [event["text"] for event in self.of_kind("error")]
@@ -80,7 +81,7 @@ def events_in(path):
 
 
 class Machine:
-    """The device that is looked at, and the programs."""
+    """The checked device, and the programs."""
 
     def __init__(self, programs, folder, cpu):
         self.trainer, self.hpcbench = str(programs / "hpcbench-train"), str(programs / "hpcbench")
@@ -90,7 +91,7 @@ class Machine:
         self.device_name = "CPU" if cpu else gpus[0] if gpus else ""
         self.numbers_count = True  # False on a GPU that computes nothing
         self.numbers = itertools.count(1)  # of trainings
-        self.kept = {}  # what steps need again
+        self.kept = {}  # results that other steps need
         self.own_name = own_name() if self.device == "cuda" and self.count == 1 else []
 
     @property
@@ -161,7 +162,7 @@ class Machine:
 
 
 def row(name, status, **values):
-    """passed, failed or not measured; `why` says why it did not pass."""
+    """The result of a step: passed, failed or not measured; `why` is the reason if it did not pass."""
     return {"name": name, "status": status, **values}
 
 

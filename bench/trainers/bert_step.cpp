@@ -96,7 +96,7 @@ struct Products {
     for (const auto& [out, in] : shapes) sum += 6.0 * static_cast<double>(out * in);
     return sum * static_cast<double>(layers * tokens);
   }
-  /// Of attention's products, forward (2) and backward (4), without what is computed again.
+  /// Returns the operations of attention's products, forward (2) and backward (4), without repeated computing.
   double attention_flop(const BertBatch& batch, const BertConfig& config) const {
     double squares = 0;
     for (std::size_t row = 0; row + 1 < batch.row_begin.size(); ++row) {
@@ -138,7 +138,7 @@ int run_bench(const std::string& size, bool packed, bool bf16, std::int64_t step
   options.bf16 = bf16;
   options.pad_in_softmax = !packed;
   Bert bert(bench.config, options, 1);
-  // As the strategy baseline does.
+  // Like the strategy baseline.
   for (NamedTensor& parameter : bert.model().parameters) {
     if (parameter.touched) parameter.touched->trust();
   }
@@ -167,7 +167,7 @@ int run_bench(const std::string& size, bool packed, bool bf16, std::int64_t step
     sum_all += products_ms * (1 + products.attention_flop(batch, bench.config) / flop);
     rate.push_back(flop / products_ms / 1e6);
   }
-  // Updates that were put off belong to the steps.
+  // Postponed updates belong to the steps.
   const double late = bench_now_ms();
   optimizer.catch_up();
   const double catch_up_ms = bench_now_ms() - late;

@@ -47,7 +47,7 @@ def let_torchvision_be_imported():
     operators = torch.library.Library("torchvision", "FRAGMENT")
     for name in ("nms", "qnms"):
         operators.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    return operators  # the declaration lasts as long as this
+    return operators  # keeps the declaration alive
 
 
 def torchvision_batches(options, folder):
@@ -116,7 +116,7 @@ def train(options, folder):
     torch.set_num_threads(options.threads)
     ranks = rank_and_ranks()[1]
     if ranks > 1:
-        os.environ.setdefault("TORCHELASTIC_RUN_ID", "bench")  # as under torchrun, which has started the ranks
+        os.environ.setdefault("TORCHELASTIC_RUN_ID", "bench")  # as under torchrun
     fabric = Fabric(accelerator="cpu", devices=ranks, strategy="ddp" if ranks > 1 else "auto")
     fabric.launch()
     fabric.seed_everything(options.seed, verbose=False)

@@ -23,7 +23,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# layers, hidden, heads, intermediate; the length and the batch that they are measured with
+# layers, hidden, heads, intermediate; length and batch of the measurement
 SIZES = {"tiny": (2, 128, 2, 512, 128, 8), "small": (4, 256, 4, 1024, 128, 8), "base": (12, 768, 12, 3072, 384, 4), "large": (24, 1024, 16, 4096, 384, 2)}
 VOCABULARY = 30522
 
@@ -58,7 +58,7 @@ class Collate:
 
 
 class Clock:
-    """Called at the end of each step. It looks at every `every`-th one: on a GPU that waits until it has been computed."""
+    """Called at the end of each step. It reads every `every`-th loss: on a GPU that waits until the step has been computed."""
 
     def __init__(self, every=1):
         self.every, self.steps = every, 0
@@ -108,7 +108,7 @@ def make_model(options):
 
 def make_loader(rows, options):
     import torch
-    # As transformers does it: shuffled, sorted by length within pools of 50 batches.
+    # Like transformers: shuffled, sorted by length within pools of 50 batches.
     sampler = None
     if options.batches == "grouped":
         from transformers.trainer_pt_utils import LengthGroupedSampler
@@ -194,7 +194,7 @@ def main():
     parser.add_argument("--fused", action="store_true", help="fused=True for AdamW (trainer: always)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="plain only")
     parser.add_argument("--compile", action="store_true", help="torch.compile, plain only")
-    parser.add_argument("--log-every", type=int, default=1, help="look at the loss, and at the time, every so many steps only")
+    parser.add_argument("--log-every", type=int, default=1, help="read the loss and the time only after this many steps")
     parser.add_argument("--data", help="a SQuAD file")
     parser.add_argument("--mask-padding", action="store_true", help="padded positions do not compete for start and end (not trainer)")
     parser.add_argument("--save-model", metavar="FOLDER", help="write the random weights of --size there; train nothing")

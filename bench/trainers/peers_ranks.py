@@ -61,14 +61,14 @@ def run_ddp(rows, options, clock):
 
 
 def run_fabric(rows, options, clock):
-    # As under torchrun, which has started the ranks.
+    # As under torchrun.
     os.environ.setdefault("TORCHELASTIC_RUN_ID", "bench")
     from lightning.fabric import Fabric
     fabric = Fabric(accelerator="cpu", devices=rank_and_size()[1], strategy="ddp")
     fabric.launch()
     model = peers.make_model(options).train()
     model, optimizer = fabric.setup(model, adamw(model, options))
-    # The loader has a distributed sampler already.
+    # The loader already has a distributed sampler.
     batches = peers.endless(fabric.setup_dataloaders(make_loader(rows, options), use_distributed_sampler=False))
     train(model, optimizer, batches, options, clock, fabric.backward)
 
@@ -112,8 +112,8 @@ def main():
     torch.distributed.destroy_process_group()
     if rank_and_size()[0] == 0:
         print(json.dumps({"peer": options.peer, "size": options.size, "threads": options.threads, **clock.summary()}))
-    # Without Python's own end: a thread of Gloo's that lets go of its last tensor meanwhile would abort the process, and not every
-    # group's threads have ended yet (pytorch/pytorch issue 190489).
+    # Skips Python's own end: a thread of Gloo that releases its last tensor meanwhile would abort the process, and not every group's
+    # threads have ended yet (pytorch/pytorch issue 190489).
     sys.stdout.flush()
     os._exit(0)
 

@@ -5,7 +5,7 @@
     hpcbench.runs("results")            # one row a run, with its metrics
     hpcbench.series("results")          # losses by epoch, times by rank ...
 
-Nothing is computed here: statistics are the program's, numbers are the index's, doubles as they were measured. Units stand in
+Nothing is computed here: statistics are the program's, numbers are the index's, doubles as they were measured. Units are in
 `frame.attrs["units"]`. Frames need pandas; `hpcbench.events` needs nothing; callbacks for
 frameworks are modules of their own: `hpcbench.lightning`, `hpcbench.transformers`.
 """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Path = Union[str, "os.PathLike[str]"]
 SCHEMA = 5  # of the index: docs/database.md
-# Columns of the index that a run has beside its axes, metrics and facts.
+# Columns of the index that a run has besides its axes, metrics and facts.
 RUN_COLUMNS = ("experiment", "config_id", "run", "attempt", "state", "gpus", "executor", "job", "node", "exit_code", "signal", "reason",
                "started_unix_s", "finished_unix_s", "path")
 # Fields of a row of the report that are plain numbers or words.
@@ -26,7 +26,7 @@ ROW_COLUMNS = ("gpus", "n", "median", "q1", "q3", "min", "max", "ratio_of_median
                "validation_loss", "censored", "censored_at_s", "speedup_below", "is_baseline", "source", "statistic", "samples_per_s", "tokens_per_s",
                "gpu_hours", "mfu", "imbalance", "best_epoch", "generalisation_gap", "overfits_from", "time_to_target_s", "reached_target")
 
-# All that a row of a table has beside its axes and what has a colon in its name.
+# Everything in a row of a table besides its axes and columns with a colon in their names.
 REPORT_COLUMNS = {"config_id", *ROW_COLUMNS, "speedup", *(f"{name}_{end}" for name in ("median", "speedup") for end in ("low", "high", "coverage"))}
 TEXT_COLUMNS = {"config_id", "is_baseline", "source", "statistic"}  # that are no numbers
 COUNT_COLUMNS = {"gpus", "n", "censored", "reached_target"}  # whole numbers of every row; all other numbers are doubles
@@ -55,7 +55,7 @@ def _alike(texts: list[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
 
 
 def _columns(cursor: sqlite3.Cursor) -> list[list[Any]]:
-    """What a query gives, by column. In parts: a million rows at once take half as long again."""
+    """Returns the result of a query, by column. In parts: a million rows at once take 1.5 times as long."""
     columns: list[list[Any]] = [[] for _ in cursor.description]
     while rows := cursor.fetchmany(1000):
         for column, values in zip(columns, zip(*rows)):
@@ -65,7 +65,7 @@ def _columns(cursor: sqlite3.Cursor) -> list[list[Any]]:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Millions of new objects, none of which is garbage: the collector would look at all of them again and again."""
+    """Millions of new objects, none of which is garbage: the collector would check all of them again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -129,7 +129,7 @@ def runs(results: Path = "results", experiment: str | None = None, *, facts: boo
     """One row a run: the attempt that counts; imported runs too, warm-ups not.
 
     Columns: `experiment`, `config_id`, `run`, `attempt`, `state`, the axes, then the metrics, and with `facts` what else is known as
-    `fact:NAME`. A metric that a run does not have is NaN. `attrs["units"]` has the unit of each metric whose name does not say it.
+    `fact:NAME`. A metric that a run does not have is NaN. `attrs["units"]` has the unit of each metric whose name does not contain it.
     """
     pandas = _pandas()
     query = ("SELECT experiment, config_id, printf('%s%02d', kind, number), attempt, state, gpus, executor, job, node, exit_code, signal, reason, "
@@ -146,7 +146,7 @@ def runs(results: Path = "results", experiment: str | None = None, *, facts: boo
             column = f"fact:{name}" if prefix == "fact" else _named(name, set(data), prefix)
             values_of = [part.get(name) for part in parts]
             data[column] = values_of if prefix == "metric" else _exact(pandas, values_of)
-    # To put columns of one kind together takes a second of a million runs. With facts they are so many that pandas would warn of it.
+    # Grouping columns of one kind takes a second for a million runs. With facts there are so many columns that pandas would warn.
     frame: pd.DataFrame = pandas.DataFrame(data, copy=facts)
     measured = [f"metric:{name}" if f"metric:{name}" in frame else name for name in names["metric"]]
     for column in NUMBER_COLUMNS:
@@ -197,7 +197,7 @@ def table(study: Path | None = None, *options: str, results: Path | None = None,
 
     Columns: the axes and derived values, `n`, `median` with its exact interval (`median_low`, `median_high`, `median_coverage`), `speedup`
     with its own, `efficiency` and whatever else the JSON of the report has, and `outcome:NAME` counts. `attrs` has the metric, its unit, the
-    confidence asked for, warnings and notes.
+    requested confidence, warnings and notes.
     """
     pandas = _pandas()
     arguments = [] if study is None else [str(study)]

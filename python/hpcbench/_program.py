@@ -9,7 +9,7 @@ import sysconfig
 
 
 class ProgramError(RuntimeError):
-    """The program is missing, or has ended with an error; the text is what it said."""
+    """The program is missing, or has ended with an error; the text is its message."""
 
 
 def find_program() -> str:
@@ -27,7 +27,7 @@ def find_program() -> str:
 
 
 def call(*arguments: str, accept: tuple[int, ...] = (0,)) -> str:
-    """What a command prints, in UTF-8 whatever the locale. Exit codes that are not in `accept` are a ProgramError."""
+    """Returns the output of a command, in UTF-8 whatever the locale. Exit codes that are not in `accept` are a ProgramError."""
     program = find_program()
     try:
         done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""What the callbacks share: the times of one training and its events. Needs torch, as each of their frameworks does."""
+"""The common part of the callbacks: the times of one training and its events. Needs torch, as each of their frameworks does."""
 from __future__ import annotations
 
 import os
@@ -36,12 +36,12 @@ class Recorder:
             torch.distributed.barrier()
         self._begin = self.last = self.now()
         self._evaluation_begin: float | None = None
-        self._between = 0.0  # from the end of an epoch to the next one's beginning, less evaluations and checkpoints
+        self._between = 0.0  # from the end of an epoch to the beginning of the next one, without evaluations and checkpoints
         self._epoch_end: float | None = None  # by _step_clock, until the next one begins
-        self._steps = (self._step_clock(), step)  # of the last step event: when, and which
+        self._steps = (self._step_clock(), step)  # time and number of the last step event
         self._step_loss: Any = None  # sums stay on the device: no step waits for them
         self._step_losses = 0
-        self.begin_epoch(step)  # one that resumes within an epoch may begin none
+        self.begin_epoch(step)  # a training that resumes within an epoch may begin none
 
     def now(self) -> float:
         if self._on_cuda:

@@ -5,7 +5,7 @@
     events.run_end(train_s=12.5)
 
 Each call appends one line to events.jsonl (of rank R > 0: events.R.jsonl) in the folder HPCBENCH_RUN_DIR, flushed at once.
-Outside of a run of hpcbench it does nothing. What events there are and what hpcbench makes of them: docs/events.md.
+Outside of a run of hpcbench it does nothing. The events and their use by hpcbench: docs/events.md.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _own_rank: int | None = None
 
 
 def use_rank(rank: int) -> None:
-    """The rank of this process, where a framework started it and no variable says so."""
+    """Sets the rank of this process, if a framework started it and no variable states it."""
     global _own_rank
     _own_rank = rank
 
@@ -53,7 +53,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if not isinstance(value, (str, int, float, bool, type(None))) and hasattr(value, "item"):
-        with contextlib.suppress(Exception):  # of several elements: the text says what it was
+        with contextlib.suppress(Exception):  # of several elements: reports its text
             value = value.item()
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
@@ -64,7 +64,7 @@ def log(event: str, **fields: Any) -> None:
     if file is None:
         return
     line = json.dumps({"v": 1, "t": round(time.time(), 3), "rank": _rank(), "event": event, **_plain(fields)}, ensure_ascii=False)
-    # One write, so that lines stay whole whoever else appends.
+    # One write, so that lines stay whole beside other writers.
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         os.write(descriptor, (line + "\n").encode("utf-8", "replace"))
@@ -73,7 +73,7 @@ def log(event: str, **fields: Any) -> None:
 
 
 def run_start(**facts: Any) -> None:
-    """What is computed, and on what: precision, global_batch, versions ... become facts of the run."""
+    """Records what is computed, and on which software and machine: precision, global_batch, versions ... become facts of the run."""
     log("run_start", **facts)
 
 

@@ -3,7 +3,7 @@
     from hpcbench.lightning import EventsCallback
     trainer = Trainer(callbacks=[EventsCallback(every=50)], ...)
 
-Outside of a run of hpcbench they do nothing. What is written: docs/python.md.
+Outside of a run of hpcbench they do nothing. docs/python.md lists the events.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ try:
     import lightning
     from lightning.pytorch import Callback
 except ImportError:
-    # The same, under its older name.
+    # The older name of the same package.
     import pytorch_lightning as lightning  # type: ignore[no-redef]
     from pytorch_lightning import Callback  # type: ignore[assignment]
 
@@ -40,7 +40,7 @@ class EventsCallback(Callback):  # type: ignore[misc]
                                              **{**known, **self._facts})
         save = trainer.save_checkpoint
 
-        # Lightning has no hook after a checkpoint was written.
+        # Lightning has no hook after writing a checkpoint.
         def save_checkpoint(filepath: Any, *arguments: Any, **options: Any) -> None:
             begin = recorder.now()
             save(filepath, *arguments, **options)
@@ -103,7 +103,7 @@ class FabricCallback:
         self._step = self._epoch = 0
 
     def on_train_start(self, fabric: Any, step: int = 0, epoch: int = 0) -> None:
-        """Before the first batch. All calls are made by every rank. A training that resumes says what was done before: optimiser steps,
+        """Before the first batch. All calls are made by every rank. A training that resumes records what was done before: optimiser steps,
         and epochs that had ended."""
         if events.path() is None:
             return

@@ -3,7 +3,7 @@
     from hpcbench.transformers import EventsCallback
     trainer = Trainer(callbacks=[EventsCallback()], ...)
 
-Outside of a run of hpcbench it does nothing. What is written: docs/python.md.
+Outside of a run of hpcbench it does nothing. docs/python.md lists the events.
 """
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["EventsCallback"]
 class EventsCallback(transformers.TrainerCallback):  # type: ignore[misc]
     """For Trainer(callbacks=[...]). `steps`: what the Trainer logs every `logging_steps`, as step events. `facts`: more of run_start.
 
-    The Trainer tells losses only when it logs. So it logs once more at the end of an epoch, unless it does so anyway.
+    The Trainer tells losses only when it logs. So it logs again at the end of an epoch, unless it does so anyway.
     """
 
     def __init__(self, steps: bool = False, **facts: Any) -> None:
         self._steps = steps
         self._facts = facts
         self._recorder: Recorder | None = None
-        self._logged = 0  # the optimiser steps that losses are known of
+        self._logged = 0  # the last optimiser step with a known loss
         self._losses: list[tuple[int, float]] = []  # of the epoch: steps, their mean loss
         self._ended: tuple[int, float] | None = None  # an epoch whose loss is not known yet: number, seconds
 

@@ -6,8 +6,8 @@ import pathlib
 import re
 import sys
 
-# room: the rooms and the folders of shared/ whose headers it may include, beside its own, base and words. Rooms stand in the order of the
-# house: none knows one further down.
+# module: the modules and the folders of shared/ whose headers it may include, besides its own, base and words. No module knows one
+# further down.
 MAY_KNOW = {
     "base": set(),
     "yaml": set(),
@@ -57,7 +57,7 @@ TRAINER_MAY_KNOW = {
     "devices": {"base"},
     "optim": {"base", "devices", "kernels", "kernels/gpu"},
     "strategies": {"base", "devices", "optim"},
-    # task.hpp says what a task is; tasks.cpp has a row for each of them, and alone knows them.
+    # task.hpp defines a task; tasks.cpp has a row for each task, and alone knows them.
     "tasks": {"base", "files", "optim", "tasks/mnist_rnn", "tasks/bert_squad"},
     "tasks/mnist_rnn": {"base", "kernels", "devices", "optim", "tasks"},
     "tasks/bert_squad": {"base", "devices", "files", "kernels", "kernels/gpu", "optim", "tasks", "tasks/bert_squad/text", "tasks/bert_squad/data", "tasks/bert_squad/score"},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/agree.py and the table's rows, against figures worked out by hand and the tables of Hollander, Wolfe and Chicken."""
+"""bench/agree.py and the table's rows, against calculated figures and the tables of Hollander, Wolfe and Chicken."""
 import json
 import pathlib
 import random
@@ -116,7 +116,7 @@ class AgreementTests(unittest.TestCase):
         self.assertIn("verdict met, then NOT MET", text)
 
     def test_levels_of_holm(self):
-        # 0.01 is held against 0.05 / 4, 0.015 against 0.05 / 3, 0.03 against 0.05 / 2 and agrees: so does 0.04
+        # 0.01 is compared with 0.05 / 4, 0.015 with 0.05 / 3, 0.03 with 0.05 / 2 and agrees: so does 0.04
         self.assertEqual(agree.holm_levels([0.03, 0.01, 0.04, 0.015]), [0.05 / 2, 0.05 / 4, 0.05 / 2, 0.05 / 3])
         self.assertEqual(agree.holm_levels([0.001]), [0.05])
 
@@ -139,7 +139,7 @@ class AgreementTests(unittest.TestCase):
     def test_of_equal_machines_one_table_in_twenty_has_a_row_that_differs(self):
         draw, tables_n = random.Random(2), 400
         differ = sum(any(not each.agrees for each in agree.compare(*self.tables(draw, 20, 8))) for _ in range(tables_n))
-        # Holm's promise is at most 5 %, of exact tests somewhat less; 400 draws of 5 % give more than 32 in 1 of 200 cases.
+        # Holm promises at most 5 %, with exact tests somewhat less; 400 draws of 5 % give more than 32 in 1 of 200 cases.
         self.assertLessEqual(differ, 32)
         self.assertGreater(differ, 2)
 
@@ -152,7 +152,7 @@ class AgreementTests(unittest.TestCase):
     def test_six_repeats_cannot_differ_among_a_hundred_rows(self):
         found = agree.compare(*self.tables(random.Random(4), 100, 6, {7: 2.0}))
         self.assertFalse(found[7].can_differ)
-        self.assertFalse(found[7].holds_one_alone)  # said beside it
+        self.assertFalse(found[7].holds_one_alone)  # noted beside it
         self.assertIn("100 with too few repeats to differ", agree.as_text(found))
 
 
@@ -167,7 +167,7 @@ class TableTests(unittest.TestCase):
     def test_a_kept_table_is_read_again(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "table.json"
-            rows = [row("a", [1.0, 1.5], target=1.5, note="said so")]
+            rows = [row("a", [1.0, 1.5], target=1.5, note="noted")]
             table.save(path, {"load_before": 0.1}, rows, False)
             self.assertEqual(table.load(path), ({"load_before": 0.1}, rows, False))
             path.write_text(json.dumps({"schema": 2}))
@@ -212,7 +212,7 @@ class TableTests(unittest.TestCase):
         self.assertEqual([line.split("commit ")[1][:6] for line in lines], ["first,", "second"])
         self.assertTrue(lines[0].startswith("suite: P"))
         self.assertIn("--quick", lines[1])
-        # What was put together can be kept and put together again.
+        # A joined table can be saved and joined again.
         again, rows, _ = table.merge([(merged, rows, quick), (machine | {"commit": "third"}, [row("d", [1.0])], False)])
         self.assertEqual(len(rows), 4)
         self.assertEqual(table.machine_line(again).count("commit"), 3)

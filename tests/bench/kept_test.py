@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/kept.py and bench/run.py: a command that is killed goes on where it stopped, by the real hpcbench with measurements whose values are known."""
+"""bench/kept.py and bench/run.py: a command that is killed continues where it stopped, by the real hpcbench with measurements whose values are known."""
 import contextlib
 import io
 import json
@@ -23,7 +23,8 @@ import rested_disk  # noqa: E402
 import run  # noqa: E402
 import table  # noqa: E402
 
-# Repeat k takes 1 + 0.01 k s, the peer twice that. Every measurement is noted, and when it began and ended; of `slow` the fifth of its second study waits while there is a file `hold`.
+# Repeat k takes 1 + 0.01 k s, the peer twice that. Every measurement is recorded with its begin and end; the fifth measurement of the
+# second study of `slow` waits while a file `hold` exists.
 MEASURE = """
 import pathlib, sys, time
 here, HOLD = pathlib.Path(__file__).parent, 12 + 5
@@ -31,7 +32,7 @@ suite, tool, repeat = sys.argv[1], sys.argv[2], int(sys.argv[sys.argv.index("--r
 with open(here / "noted", "a") as file:
     file.write(f"{suite} {tool} {repeat}\\n")
 began = time.monotonic()
-if suite == "broken" and not (here / "mended").exists():
+if suite == "broken" and not (here / "fixed").exists():
     sys.exit("it does not work")
 waits = suite == "slow" and sum(line.startswith("slow") for line in open(here / "noted")) == HOLD
 while waits and (here / "hold").exists():
@@ -40,7 +41,7 @@ with open(here / "times", "a") as file:
     file.write(f"{began} {time.monotonic()}\\n")
 print("seconds", {"ours": 1, "peer": 2}[tool] * (1 + 0.01 * repeat))
 """
-# bench/run.py with three suites of made-up measurements: of one study, of two, and of one that fails until it is mended.
+# bench/run.py with three suites of made-up measurements: of one study, of two, and of one that fails until it is fixed.
 DRIVER = """
 import sys
 sys.path.insert(0, {bench!r})
@@ -96,7 +97,7 @@ class CommandTests(unittest.TestCase):
         return json.loads(self.file.read_text())
 
     def killed(self, *arguments, whole_session=False):
-        """Starts the command, and kills it without warning when the fifth measurement of the study `slow` goes on."""
+        """Starts the command, and kills it without warning when the fifth measurement of the study `slow` is running."""
         (self.folder / "hold").touch()
         with subprocess.Popen(self.command(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               start_new_session=True) as process:
@@ -147,19 +148,19 @@ class CommandTests(unittest.TestCase):
         self.assertFalse(told["complete"])
         self.assertEqual([row["key"] for row in told["rows"]], ["first", "before"])
         self.assertEqual(told["done"], ["first"])
-        self.assertTrue((self.data / "first").exists())  # nothing is deleted while something is measured
+        self.assertTrue((self.data / "first").exists())  # nothing is deleted during a measurement
         self.assertTrue(table.load(self.file)[0]["incomplete"])
         before = self.noted()
         (self.folder / "hold").unlink()
         words = self.run_it("first", "slow")
         self.assertIn("first measured before", words)
-        self.assertIn("went on", words)
+        self.assertIn("continued", words)
         self.check_whole()
-        # Nothing was measured twice: what was being measured when the command was killed has ended by itself.
+        # Nothing was measured twice: the measurement that was running when the command was killed has ended by itself.
         noted = self.noted()
         self.assertEqual(noted[:len(before)], before)
         self.assertEqual(len(noted), 12 + 3 * 12)
-        # Once more: it is whole.
+        # Again: the table is complete.
         self.assertIn("nothing is measured again", self.run_it("first", "slow"))
         self.assertEqual(self.noted(), noted)
 
@@ -182,7 +183,7 @@ class CommandTests(unittest.TestCase):
     def test_studies_that_are_gone_are_measured_again(self):
         self.killed("first", "slow")
         (self.folder / "hold").unlink()
-        until(lambda: len(list(self.data.glob("slow/results/slow/*/*/*/finished.json"))) == 5)  # what was left running
+        until(lambda: len(list(self.data.glob("slow/results/slow/*/*/*/finished.json"))) == 5)  # the process that was left running
         shutil.rmtree(self.data)
         self.assertIn("is gone", self.run_it("first", "slow"))
         self.check_whole()
@@ -203,7 +204,7 @@ class CommandTests(unittest.TestCase):
         self.run_it("first")
         self.assertTrue(self.told()["complete"])
         self.assertEqual(list(self.folder.glob("*.new")), [])
-        # studies without their table are nobody's
+        # studies without their table belong to no command
         self.file.unlink()
         self.data.mkdir()
         (self.data / "first").mkdir()
@@ -249,7 +250,7 @@ class CommandTests(unittest.TestCase):
         self.assertIn("it does not work", words)
         self.assertIn("is not whole", words)
         self.assertEqual([row["key"] for row in self.told()["rows"]], ["first"])
-        (self.folder / "mended").touch()
+        (self.folder / "fixed").touch()
         self.run_it("broken", "first")
         self.assertEqual(sorted(row["key"] for row in self.told()["rows"]), ["broken", "first"])
         self.assertEqual(len(self.noted("first")), 12)
@@ -296,7 +297,7 @@ class CommandTests(unittest.TestCase):
         words = self.run_it("first", "slow", "--check-against", str(self.file), file=second, code=1)  # measures nothing
         self.assertRegex(words, f"{lost['work']} .*ONLY IN THE SECOND")
         self.assertIn("3 rows in both tables: 2 agree, 1 differ", words)
-        # Of rows that were not asked for nothing is missing; what differs still does.
+        # Rows that were not requested are not missing; different ones are still reported.
         self.run_it("--saved", str(second), "--only", "any", "--check-against", str(self.file), file=self.folder / "third.json", code=1)
         told["rows"] = told["rows"][1:]
         told["complete"] = False

@@ -67,7 +67,7 @@ class StudyTests(MadeUpMeasurements):
         known = self.study(["ours", "shaky"])
         with contextlib.redirect_stderr(io.StringIO()) as words:
             known.measure()
-        self.assertRegex(words.getvalue(), "known: a run failed and is measured once more: not this time")
+        self.assertRegex(words.getvalue(), "known: a run failed and is measured again: not this time")
         row = table.against(known, "key", "work", "shaky", "a peer")
         self.assertAlmostEqual(row.ratio, 1 / 3)
         self.assertEqual(len(row.values), study.FIRST_REPEATS)

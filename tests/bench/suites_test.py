@@ -17,7 +17,7 @@ import study  # noqa: E402
 import suites  # noqa: E402
 import table  # noqa: E402
 
-# What each tool takes; on Slurm the second repeat calls sbatch twice.
+# The time of each tool; on Slurm the second repeat calls sbatch twice.
 MEASURE = """
 import sys
 suite, tool, repeat = sys.argv[1], sys.argv[2], int(sys.argv[sys.argv.index("--repeat") + 1])

@@ -18,7 +18,8 @@ import study  # noqa: E402
 import suites_trainers  # noqa: E402
 import table  # noqa: E402
 
-# Seconds a step, first step, bytes and first losses of each tool; Fabric is the fastest, plain starts first; what is grouped computes another loss.
+# Seconds a step, first step, bytes and first losses of each tool; Fabric is the fastest, plain starts first; the grouped one computes
+# another loss.
 MEASURE = """
 import sys
 suite, tool, repeat = sys.argv[1], sys.argv[2].split("_", 1)[1], int(sys.argv[sys.argv.index("--repeat") + 1])

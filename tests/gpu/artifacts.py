@@ -1,4 +1,4 @@
-"""What tests leave in the build folder: artifacts/NAME/report.html and report.json of a run of scripts/gpu-check.sh."""
+"""Files that tests leave in the build folder: artifacts/NAME/report.html and report.json of a run of scripts/gpu-check.sh."""
 import os
 import pathlib
 import shutil

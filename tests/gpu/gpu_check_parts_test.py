@@ -25,7 +25,7 @@ import profile_step  # noqa: E402
 import study_steps  # noqa: E402
 import trainer  # noqa: E402
 
-# As nvidia-smi prints them; the second one is in the documentation of JASMIN's notebook service.
+# As nvidia-smi prints them; the second one is from the documentation of JASMIN's notebook service.
 PLAIN = """GPU 0: NVIDIA H200 (UUID: GPU-11111111-aaaa-bbbb-cccc-000000000000)
 GPU 1: NVIDIA H200 (UUID: GPU-22222222-aaaa-bbbb-cccc-000000000000)
 GPU 2: NVIDIA A100-SXM4-80GB (UUID: GPU-22333333-aaaa-bbbb-cccc-000000000000)
@@ -127,7 +127,7 @@ class OneGpu(unittest.TestCase):
 
 
 class FakeMachine:
-    """Whose trainings all end in one way."""
+    """A machine whose trainings all end in one way."""
     device, count, numbers_count, device_name = "cuda", 1, True, "NVIDIA H200"
 
     def __init__(self, training):
@@ -171,12 +171,12 @@ class WhatDoesNotEnd(unittest.TestCase):
             time.sleep(0.05)
         else:
             os.kill(pid, signal.SIGKILL)
-            self.fail("it goes on")
+            self.fail("it continues")
 
 
 class Parity(unittest.TestCase):
     def test_a_gpu_computes_fp32_as_the_cpu_does(self):
-        # LibTorch's default lets cuDNN round to TF32, which alone is more than what parity allows.
+        # LibTorch's default lets cuDNN round to TF32, which alone exceeds the tolerance of parity.
         events = [{"event": "step", "grad_norm": 1.0}, {"event": "epoch", "train_loss": 2.0}, {"event": "run_end", "graph_steps": 3}]
         machine = FakeMachine(trainer.Training(0, 1.0, "", events))
         rows = []

@@ -40,7 +40,7 @@ class GpuCheck(unittest.TestCase):
         told = {name: (step["status"], step["reason"]) for name, step in steps.items()}
         for name in STEPS:
             self.assertIn(steps[name]["question"], self.page)
-            if name != "faults":  # of which times are judged, and others may use this machine
+            if name != "faults":  # whose times are judged, although others may use this machine
                 self.assertIn(told[name][0], ("passed", "not measured"), told)
             for row in steps[name]["rows"]:
                 self.assertIn(row["status"], ("passed", "failed", "not measured", "note"))

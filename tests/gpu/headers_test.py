@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "cmake/CudaHeaders.cmake"
-# A version that no machine has: what stands in /usr/local/cuda is another one and must be left alone.
+# A version that no machine has: the toolkit in /usr/local/cuda is another one and must be left alone.
 NEW, OLD = ("13.9", 13090), ("12.9", 12090)
 TOOLKIT = ["crt/host_defines.h", "cccl/nv/target", "cublas_v2.h", "cusparse.h", "cusolverDn.h"]
 
@@ -31,7 +31,7 @@ class Headers(unittest.TestCase):
             (self.root / folder / "lib" / f"libcudart.so.{runtime // 1000}").touch()
 
     def missing(self, **environment):
-        """What pip is to install."""
+        """Returns the packages for pip to install."""
         clean = {name: value for name, value in os.environ.items() if name not in ("CUDA_HOME", "CONDA_PREFIX")}
         said = subprocess.run(["cmake", "-D", f"TORCH_DIR={self.torch}", "-P", SCRIPT], env={**clean, **environment}, capture_output=True,
                               text=True, check=True)

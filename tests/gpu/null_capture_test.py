@@ -1,4 +1,4 @@
-"""What the null GPU records, what a graph does, and what CUDA forbids during a capture (tests/gpu/null/capture.hpp). Numbers are those of cudaError_t."""
+"""Records of the null GPU, effects of a graph, and calls that CUDA forbids during a capture (tests/gpu/null/capture.hpp). Numbers are those of cudaError_t."""
 import ctypes
 import itertools
 import os
@@ -13,7 +13,7 @@ GLOBAL, THREAD_LOCAL, RELAXED = range(3)
 NONE, ACTIVE, INVALIDATED = range(3)
 INVALID_VALUE, INVALID_HANDLE, ILLEGAL_STATE = 1, 400, 401
 UNSUPPORTED, FAILED_BEFORE, MERGE, UNMATCHED, UNJOINED, ISOLATION, IMPLICIT, CAPTURED_EVENT, WRONG_THREAD = range(900, 909)
-LEGACY, STREAM, OTHER, THIRD, EVENT, SECOND_EVENT, FREE_EVENT, HANDLE = None, 16, 32, 48, 64, 80, 96, 112  # handles that nobody looks into
+LEGACY, STREAM, OTHER, THIRD, EVENT, SECOND_EVENT, FREE_EVENT, HANDLE = None, 16, 32, 48, 64, 80, 96, 112  # opaque handles
 POINTERS = {"product": 1, "set_stream": 2, "await": 1, "blocking_stream": 1, "record_event": 2, "wait_event": 2, "await_event": 1,
             "forget_event": 1, "unrecordable": 1, "launch": 2, "destroy_graph": 1, "graph_nodes": 2, "instantiate": 2, "end_capture": 2,
             "capture_status": 3}
@@ -60,7 +60,7 @@ def all_counts():
 
 
 class Capture(unittest.TestCase):
-    """A test looks at what it adds to the report."""
+    """A test checks what it adds to the report."""
 
     def setUp(self):
         self.before = all_counts()
@@ -79,7 +79,7 @@ class Capture(unittest.TestCase):
 
     def begin(self, stream=STREAM, mode=GLOBAL):
         self.assertEqual(self.call("begin_capture", stream, mode), 0)
-        # A test that fails leaves no capture to the next one.
+        # A failing test leaves no capture to the next one.
         self.addCleanup(self.call, "end_capture", stream, ctypes.byref(ctypes.c_void_p()))
 
     def end(self, stream=STREAM, error=0):
@@ -154,7 +154,7 @@ class Graphs(Capture):
         self.assertEqual([self.kernel(), self.call("product", HANDLE)], [0, 0])
         self.begin()
         self.assertEqual([self.kernel(), self.call("work", STREAM, b"kernel", b"own"), self.call("product", HANDLE)], [0, 0, 0])
-        self.assertEqual(self.kernel(OTHER), 0)  # another stream goes on as ever
+        self.assertEqual(self.kernel(OTHER), 0)  # another stream continues as before
         executable = self.executable(self.end())
         self.assertEqual([self.call("launch", executable, LEGACY), self.call("launch", executable, LEGACY)], [0, 0])
         self.assertEqual(self.counts(), {"kernel": 2, "product": 1, "captured kernel": 2, "captured kernel own": 1, "captured product": 1, "graph launch": 2,
@@ -199,7 +199,7 @@ class Refusals(Capture):
 
     def test_events_of_the_capture_and_the_host(self):
         self.refused(CAPTURED_EVENT, lambda: self.call("record_event", EVENT, STREAM) or self.call("await_event", EVENT), RELAXED)
-        # The capture is over, and the event is still of it, until it is recorded anew or is gone.
+        # The capture is over, and the event still belongs to it, until it is recorded again or is gone.
         self.assertEqual([self.call("await_event", EVENT), self.call("wait_event", OTHER, EVENT)], [CAPTURED_EVENT, CAPTURED_EVENT])
         self.assertEqual([self.call("record_event", EVENT, OTHER), self.call("await_event", EVENT)], [0, 0])
         self.refused(CAPTURED_EVENT, lambda: self.call("record_event", EVENT, STREAM) or self.call("await_event", EVENT))
@@ -211,7 +211,7 @@ class Refusals(Capture):
         self.refused(ISOLATION, lambda: self.call("wait_event", STREAM, EVENT))
 
     def test_unsafe_calls_by_the_modes_of_capture_and_thread(self):
-        # For each mode of the capture and of a thread: may the thread that captures make them, and may another one?
+        # For each mode of the capture and of a thread: may the capturing thread make them, and may another one?
         may = {(GLOBAL, GLOBAL): (False, False), (GLOBAL, THREAD_LOCAL): (False, True), (GLOBAL, RELAXED): (True, True),
                (THREAD_LOCAL, GLOBAL): (False, True), (THREAD_LOCAL, THREAD_LOCAL): (False, True), (THREAD_LOCAL, RELAXED): (True, True),
                (RELAXED, GLOBAL): (True, True), (RELAXED, THREAD_LOCAL): (True, True), (RELAXED, RELAXED): (True, True)}
@@ -247,7 +247,7 @@ class Refusals(Capture):
         self.begin(blocking, RELAXED)
         status, number = ctypes.c_int(), ctypes.c_ulonglong()
         self.assertEqual(self.call("capture_status", LEGACY, ctypes.byref(status), ctypes.byref(number)), IMPLICIT)
-        self.assertEqual(self.status(blocking), ACTIVE)  # to ask does no harm
+        self.assertEqual(self.status(blocking), ACTIVE)  # a query does no harm
         self.assertEqual(self.kernel(LEGACY), IMPLICIT)
         self.end(blocking, FAILED_BEFORE)
         self.assertEqual([self.kernel(LEGACY), self.status(LEGACY)], [0, NONE])

@@ -37,7 +37,7 @@ class Dim3(ctypes.Structure):
 
 
 class Calls:
-    """CUDA's functions, as attributes. Whole numbers are handed over with 64 bits, as handles want them."""
+    """CUDA's functions, as attributes. Whole numbers are passed with 64 bits, as handles require."""
 
     def __init__(self, path):
         self.library = ctypes.CDLL(str(path))
@@ -92,7 +92,7 @@ class Cudart(unittest.TestCase):
                 self.assertEqual(cuda.cudaGetLastError(), 0 if name == "cuLaunchKernel" else error)  # the driver keeps none
                 self.assertEqual(self.end(), (FAILED_BEFORE, None))
                 self.assertEqual([cuda.cudaGetLastError(), cuda.cudaGetLastError()], [FAILED_BEFORE, 0])
-        self.assertEqual(cuda.cudaMemcpy(self.device, pageable, BYTES, 1), 0)  # neither it nor the memory is gone
+        self.assertEqual(cuda.cudaMemcpy(self.device, pageable, BYTES, 1), 0)  # both it and the memory still exist
 
     def test_pageable_memory_either_way(self):
         for words in ((self.device, ctypes.addressof(self.pageable), BYTES, 1), (ctypes.addressof(self.pageable), self.device, BYTES, 2)):
@@ -108,7 +108,7 @@ class Cudart(unittest.TestCase):
         self.assertEqual(self.cuda.cudaEventRecord(self.event, self.stream), 0)
 
     def test_an_event_is_of_no_capture_when_it_is_new(self):
-        # So many that some get the address of one that is gone.
+        # So many that some reuse the address of a freed one.
         events = [self.cuda.made("cudaEventCreate") for _ in range(32)]
         self.begin()
         self.assertEqual({self.cuda.cudaEventRecord(event, self.stream) for event in events}, {0})
@@ -168,7 +168,7 @@ class Cudart(unittest.TestCase):
         self.assertEqual((self.cuda.cudaGetErrorName(401), self.cuda.cudaGetErrorString(999)), (b"cudaErrorIllegalState", b"an error of the null GPU"))
 
     def test_faults_by_the_names_of_the_new_calls(self):
-        # A process of its own: the environment is read once.
+        # A separate process: the environment is read once.
         names = ["cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiateWithFlags", "cudaGraphLaunch", "cudaGraphGetNodes", "cudaGraphDestroy"]
         script = ("import ctypes, json, sys\nlibrary = ctypes.CDLL(sys.argv[1])\nwords = [ctypes.byref(ctypes.c_void_p()) for _ in range(3)]\n"
                   "print(json.dumps([getattr(library, name)(*words) for name in sys.argv[2:]]))\n")

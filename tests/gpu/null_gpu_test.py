@@ -24,8 +24,8 @@ PROGRAMS = pathlib.Path(os.environ.get("HPCBENCH_PROGRAMS", ROOT / "build/defaul
 TRAIN = os.environ.get("HPCBENCH_NULL_GPU_TRAIN")
 BERT = ["--task", "bert_squad", "--data", "data/squad2-excerpt.json", "--train-share", "0.9", "--eval", "false", "--batch-size", "4"]
 MNIST = ["--data", "data/mnist", "--eval", "false"]
-# What one optimiser step may come to, of BERT-base with AdamW, clipping and dropout, rows padded or packed. `launches`: kernels, products,
-# memsets and copies. tests/gpu/README.md says where they come from.
+# Limits for one optimiser step of BERT-base with AdamW, clipping and dropout, rows padded or packed. `launches`: kernels, products, memsets
+# and copies. tests/gpu/README.md explains them.
 PACKED = ["--padding", "none", "--pad-in-softmax", "false"]
 LIMITS = {
     "bert fp32 padded": {"launches": 338, "host waits": 0, "copy to device": 1},
@@ -37,7 +37,7 @@ LIMITS = {
     "bert bf16 torch": {"launches": 543, "host waits": 0, "copy to device": 1},
     "mnist": {"launches": 45, "host waits": 0, "copy to device": 0},
 }
-# The same with CUDA graphs, once they are captured: what the host launches, and kernels and products of the graph.
+# The same with CUDA graphs, once they are captured: the host's launches, and kernels and products of the graph.
 GRAPHS = ["--cuda-graphs", "true"]
 GRAPH_LIMITS = {
     "bert fp32 padded": {"launches": 12, "in a graph": 330, "host waits": 0, "copy to device": 1},
@@ -85,7 +85,7 @@ class Ended:
 
 
 def start(folder, arguments, environment, program=None):
-    # Who is killed while NCCL connects leaves the log that it wanted to read.
+    # A process that is killed while NCCL connects leaves its log file.
     variables = {**os.environ, "TMPDIR": str(folder), "OMP_NUM_THREADS": "1", "NULL_GPU_REPORT": str(folder / "counts"), **environment}
     return subprocess.Popen([program or TRAIN, "run", *([] if "--device" in arguments else ["--device", "cuda"]), *arguments, "--events", folder / "events.jsonl"], cwd=ROOT, env=variables,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -130,7 +130,7 @@ def run_ranks(arguments, ranks, limit_s=300, faults=None, program=None, without_
 
 
 def step_counts(arguments, after=2, **environment):
-    """What one step asks of the GPU: the difference of runs of two more and of `after` steps, halved."""
+    """Returns the requests of one step to the GPU: the difference of runs of two more and of `after` steps, halved."""
     few, more = (run([*arguments, "--max-steps", str(steps), "--log-every", "0"], **environment) for steps in (after, after + 2))
     for ended in (few, more):
         if ended.code:
@@ -216,7 +216,7 @@ class OtherVersions(unittest.TestCase):
 
 
 class MemoryAtACheckpoint(unittest.TestCase):
-    """Without LibTorch's cache of blocks, which would hide what a save asks for: then each block is a cudaMalloc."""
+    """Without LibTorch's cache of blocks, which would hide the requests of a save: then each block is a cudaMalloc."""
     STEPS = [*MNIST, "--max-steps", "3"]
     KEPT = ["--checkpoint", "last", "--checkpoint-every", "2"]  # after steps 2 and 3
     UNCACHED = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
@@ -257,11 +257,11 @@ class MemoryAtACheckpoint(unittest.TestCase):
                     self.assertEqual((error["code"], error["operation"], error["step"]), ("out_of_memory", "checkpoint", 3))
                     self.assertIn("another rank failed first", ends[1 - victim].event("error")["text"])
                     self.assertEqual(self.saves(ends[0]), [2])
-                    # A rank that ends at once leaves the file of its lock, which nobody holds then.
+                    # A rank that ends at once leaves the file of its lock, which no process then holds.
                     self.assertEqual(set(os.listdir(f"{folder}/checkpoint")) - {"lock"}, {"last.safetensors"})
                     resumed = self.ended(strategy, [*self.KEPT, "--resume", f"{folder}/checkpoint"], folder)
                     self.assertEqual([ended.code for ended in resumed], [0, 0], resumed[0].text)
-                    # Rank 0 waits for no other here, where collectives end at once: without rank 1 it may have written the whole file.
+                    # Rank 0 waits for no other here, because collectives end at once: without rank 1 it may have written the whole file.
                     self.assertIn(self.saves(resumed[0]), [[3]] if victim == 0 else [[3], []])
 
     @staticmethod
@@ -292,7 +292,8 @@ class NullGpu(unittest.TestCase):
         self.assertEqual(free.event("run_start")["deterministic"], "false")
 
     def test_cublas_is_told_of_no_workspace(self):
-        # LibTorch has one for each stream; where the variable is set it reads it anew at every product, which takes longer than the product.
+        # LibTorch has one for each stream; if the variable is set, LibTorch reads it again at every product, which takes longer than the
+        # product.
         for environment in ({}, {"CUBLAS_WORKSPACE_CONFIG": ":16:8"}):
             ended = run([*MNIST, "--max-steps", "1"], **environment)
             self.assertEqual(ended.code, 0, ended.text)
@@ -315,7 +316,7 @@ class NullGpu(unittest.TestCase):
             self.assertEqual((start["tf32_matmul"], start["tf32_cudnn"]), facts, arguments)
 
     def test_a_large_batch_asks_for_the_limits_of_the_gpu(self):
-        # More than 3,072 tokens. Whatever sorts with CUB divides by the largest grid.
+        # More than 3,072 tokens. Everything that sorts with CUB divides by the largest grid.
         ended = run([*BERT, "--model", "tiny", "--batch-size", "64", "--max-steps", "2"])
         self.assertEqual(ended.code, 0, ended.text)
 
@@ -354,11 +355,11 @@ class NullGpu(unittest.TestCase):
         ends = run_ranks([*MNIST, "--strategy", "ddp", "--max-steps", "2"], 2)
         for ended in ends:
             self.assertEqual(ended.code, 0, ended.text)
-            self.assertNotIn("destroy_process_group", ended.text)  # LibTorch's complaint of a process that ends without
+            self.assertNotIn("destroy_process_group", ended.text)  # LibTorch's complaint about a process that ends without
         self.assertEqual(len({ended.events[0]["gpu_uuid"] for ended in ends}), 2)
         for ended in ends:
             facts = ended.event("run_start")
-            # What either rank is connected by, from NCCL's log, whose variables and file are gone again.
+            # The transports of both ranks, from NCCL's log, whose variables and file are gone again.
             self.assertEqual((facts["nccl_local_transport"], facts["nccl_network_transport"]), ("P2P", "NET/Socket"))
             self.assertFalse([name for name in facts["environment"] if name.startswith("NCCL_DEBUG")], facts)
 
@@ -378,7 +379,7 @@ class NullGpu(unittest.TestCase):
         self.assertNotIn("nccl_local_transport", facts)
 
     def test_communication_is_timed_by_the_gpu(self):
-        # Whatever is measured takes the null GPU 1 ms: each sum of ddp, the stretch in which computing waits for it, each pass and update.
+        # Every measurement takes the null GPU 1 ms: each sum of ddp, the stretch in which computing waits for it, each pass and update.
         steps = 3
         for strategy in ("ddp", "zero2"):
             with self.subTest(strategy):
@@ -399,11 +400,11 @@ class NullGpu(unittest.TestCase):
                 ends = run_ranks([*MNIST, "--strategy", "ddp", "--max-steps", "2", "--timeout", str(timeout_s)], 2, 120, faults)
                 self.assertEqual(ends[0].code, 1, ends[0].text)
                 self.assertIn("NCCL has not connected the ranks", ends[0].text)
-                # The others have some seconds to say that they are there.
+                # The others have some seconds to answer that they are alive.
                 self.assertLess(ends[0].seconds, 60)
 
     def test_a_collective_that_never_ends(self):
-        # No event of the GPU has come, and the host waits: what NCCL's watchdog sees of a peer that hangs.
+        # No event of the GPU has arrived, and the host waits: this is what NCCL's watchdog sees of a peer that hangs.
         timeout_s = 5
         home = self.enterContext(tempfile.TemporaryDirectory())
         never = "cudaEventQuery:1+:600,ncclAllReduce:3:hang"
@@ -413,7 +414,7 @@ class NullGpu(unittest.TestCase):
         error = ends[0].event("error")
         self.assertIn("Watchdog caught collective operation timeout", error["text"])
         self.assertNotIn("frame #", error["text"])
-        # As docs/gpu.md has it of the check's faults. The first collective, which is the one that is late, was before run_start.
+        # As docs/gpu.md describes the check's faults. The first collective, which is the late one, was before run_start.
         self.assertLess(error["t"] - ends[0].event("run_start")["t"], timeout_s + 5)
 
     def test_losses_are_read_when_they_are_told_and_no_step_is_left_out(self):
@@ -445,7 +446,7 @@ class NullGpu(unittest.TestCase):
             print(name, "with CUDA graphs", json.dumps({key: value for key, value in sorted(found.items()) if value}))
             for what, most in limits.items():
                 self.assertLessEqual(found.get(what, 0), most, f"{name}: {what}")
-            # All that the steps are made of, and the three that only graphs take: two fills for the generator, a copy of the loss.
+            # All work of the steps, and the three operations that only graphs need: two fills for the generator, a copy of the loss.
             self.assertGreaterEqual(found["in a graph"], LIMITS[name]["launches"] - found["launches"], name)
             self.assertEqual(found["graph launch"], 1)
 

@@ -1,4 +1,4 @@
-"""What the null GPU answers of its limits (tests/gpu/null/limits.cpp): nobody divides by a zero that nobody meant."""
+"""The null GPU's answers about its limits (tests/gpu/null/limits.cpp): no caller divides by an unintended zero."""
 import ctypes
 import pathlib
 import subprocess
@@ -37,7 +37,8 @@ class Limits(unittest.TestCase):
         self.assertEqual([self.limit(33, device) for device in (0, 1)], [1, 2])
 
     def test_blocks_on_a_multiprocessor(self):
-        # By threads, by their number, by registers (65536), by shared memory (233472, 1024 of each block reserved); none of too many threads.
+        # By threads, by their number, by registers (65536), by shared memory (233472, 1024 of each block reserved); none for too many
+        # threads.
         for threads, registers, shared, blocks in ((1024, 32, 0, 2), (32, 32, 0, 32), (256, 128, 0, 2), (128, 32, 100000, 2), (1025, 32, 0, 0), (0, 32, 0, 0)):
             self.assertEqual(self.null_gpu.null_gpu_blocks(threads, registers, shared), blocks, (threads, registers, shared))
 

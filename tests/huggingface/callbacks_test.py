@@ -17,7 +17,7 @@ from harness import python_with_packages  # noqa: E402
 from ports import free_port  # noqa: E402
 
 PATIENCE_S = 300
-# y = x: after each batch the model predicts w * x, and the script computes by itself what the events should say.
+# y = x: after each batch the model predicts w * x, and the script itself computes the expected events.
 COMMON = """
 import collections, json, os, sys, time, torch
 DATA = torch.arange(1, 25, dtype=torch.float32).reshape(24, 1) / 24
@@ -115,8 +115,8 @@ tell()
 """
 
 
-# Without Python's own end where there are ranks: a thread of Gloo's that lets go of its last tensor meanwhile aborts the process once in
-# a while (pytorch/pytorch issue 190489).
+# Skips Python's own end if there are ranks: a thread of Gloo that releases its last tensor meanwhile occasionally aborts the process
+# (pytorch/pytorch issue 190489).
 END = """
 if torch.distributed.is_initialized():
     os._exit(0)
@@ -171,7 +171,7 @@ class Callbacks(unittest.TestCase):
         return [event for event in events if event["event"] == kind]
 
     def assert_whole(self, events, epochs):
-        """What every training has: a start, epochs with seconds and losses, an end whose times agree with them."""
+        """Checks the events of every training: a start, epochs with seconds and losses, an end whose times agree with them."""
         self.assertEqual([event["event"] for event in events][0], "run_start")
         end = events[-1]
         self.assertEqual(end["event"], "run_end")
@@ -255,7 +255,7 @@ recorder.end()
         first = self.of(events, "step")[0]
         self.assertEqual(first["step"], 10)
         self.assertLess(first["step_s"], self.of(events, "epoch")[0]["epoch_s"])
-        # Two steps have slept for 0.2 s; taken for ten, each would have taken 0.02.
+        # Two steps have slept for 0.2 s; counted as ten, each would have taken 0.02.
         self.assertGreater(first["step_s"], 0.09)
 
     def test_lightning_on_two_ranks(self):

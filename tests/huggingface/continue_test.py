@@ -59,7 +59,7 @@ class Continued(unittest.TestCase):
         process.wait()
 
     def segment(self, number, command, processes, resume, warns):
-        """Its folder, the exit codes, and what rank 0 said."""
+        """Returns its folder, the exit codes, and rank 0's output."""
         run_dir = self.folder / f"a{number}"
         run_dir.mkdir()
         port = free_port()

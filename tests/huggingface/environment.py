@@ -1,5 +1,5 @@
-"""Imported first by every test here: sees to it that the test runs in the environment that venv.sh makes. Where there is none the
-process ends with code 77 and the reason, so that whoever started it can count it as skipped."""
+"""Imported first by every test here: runs the test in the environment that venv.sh makes. If it is missing the
+process ends with code 77 and the reason, so that its caller can count it as skipped."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ def enter():
         os.execv(python, [python] + sys.orig_argv[1:])
     if not os.access(TRAIN, os.X_OK):
         sys.exit(f"error: {TRAIN} is not there: scripts/setup.sh builds it, or HPCBENCH_TRAIN names another one")
-    # No test may reach for a hub or leave anything in the user's caches.
+    # No test may access a hub or leave anything in the user's caches.
     os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1", TRANSFORMERS_VERBOSITY="error", TOKENIZERS_PARALLELISM="true",
                       RUST_BACKTRACE="0")
     # Tiny models: one thread is as fast, and on a busy machine much faster. OMP_NUM_THREADS=4 tests/huggingface/test.sh tests four.

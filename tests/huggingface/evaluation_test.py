@@ -1,4 +1,4 @@
-"""What a run says about its model: validation loss, predictions.json, EM and F1, against the saved weights in transformers with run_qa's
+"""A run's results for its model: validation loss, predictions.json, EM and F1, against the saved weights in transformers with run_qa's
 post-processing.
 
     python3 -m unittest -v tests/huggingface/evaluation_test.py
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import environment  # noqa: E402  (may start this process anew)
+import environment  # noqa: E402  (may restart this process)
 import answers  # noqa: E402
 import features  # noqa: E402
 import training  # noqa: E402

@@ -9,7 +9,7 @@ from transformers import BertTokenizerFast
 
 
 def make_tokenizer(vocabulary=environment.VOCABULARY, cased=False):
-    # From the bare vocabulary, as a model's folder without tokenizer.json gives it.
+    # From the bare vocabulary, like a model's folder without tokenizer.json.
     with open(vocabulary, encoding="utf-8", newline="\n") as file:
         words = file.read().split("\n")
     if words and words[-1] == "":

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import environment  # noqa: E402, F401  (may start this process anew)
+import environment  # noqa: E402, F401  (may restart this process)
 import make_golden  # noqa: E402
 from tiny_models import make_config, make_model  # noqa: E402
 

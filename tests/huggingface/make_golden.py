@@ -1,7 +1,7 @@
 """Writes tests/trainers/bert/golden: what transformers and torch.optim.AdamW make of two tiny BERTs, in fp64.
 
-    $(tests/huggingface/venv.sh) tests/huggingface/make_golden.py           renew; then read the diff of the sizes and say why
-    $(tests/huggingface/venv.sh) tests/huggingface/make_golden.py --check   compare with what stands there, to 1e-12 a tensor
+    $(tests/huggingface/venv.sh) tests/huggingface/make_golden.py           renew; then read the diff of the sizes and explain it
+    $(tests/huggingface/venv.sh) tests/huggingface/make_golden.py --check   compare with the existing files, to 1e-12 a tensor
 
 GOLDEN/NAME/ has config.json and model.safetensors as save_pretrained writes them, and expected.safetensors:
   input_ids, token_type_ids, attention_mask                int64 [B, S], padded at the ends of rows
@@ -27,7 +27,7 @@ from tiny_models import is_gauge, make_config, make_model
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "trainers" / "bert" / "golden"
 
-# name: configuration, seed, padded length, rows as (question tokens, all tokens, start, end); "S" stands for the padded length
+# name: configuration, seed, padded length, rows as (question tokens, all tokens, start, end); "S" is the padded length
 CASES = {
     "two-layers": (
         dict(layers=2, hidden=32, heads=4, intermediate=64, vocabulary=64, positions=40), 11, 40,
@@ -94,7 +94,7 @@ def expect(model, batch):
 
 
 def differences(folder, model, expected):
-    """What in `folder` is not what was computed now; gauge parameters' noise may differ by more than 1e-12."""
+    """Returns the files in `folder` that differ from the values computed now; gauge parameters' noise may differ by more than 1e-12."""
     stored = load_file(folder / "expected.safetensors")
     weights = load_file(folder / "model.safetensors")
     for name in sorted(set(stored) ^ set(expected)):

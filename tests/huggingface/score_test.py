@@ -13,7 +13,7 @@ import unicodedata
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import environment  # noqa: E402  (may start this process anew)
+import environment  # noqa: E402  (may restart this process)
 import torchmetrics.functional.text
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -77,7 +77,7 @@ def squad_file(questions, version):
 
 
 def score(questions, predictions, version):
-    """Our scores, and what was said on standard error."""
+    """Returns our scores, and the text on standard error."""
     with tempfile.TemporaryDirectory() as folder:
         data, texts = pathlib.Path(folder, "data.json"), pathlib.Path(folder, "predictions.json")
         data.write_text(json.dumps(squad_file(questions, version), ensure_ascii=False), encoding="utf-8")
@@ -87,7 +87,7 @@ def score(questions, predictions, version):
     return json.loads(run.stdout), run.stderr
 
 
-# Answers that are treated in a way of their own somewhere, then pieces of which others are made.
+# Answers that some rule treats specially, then pieces from which others are made.
 EDGE_CASES = ["", " ", "the", "The", "a", "an", "A.", "...", "the the", "an a", "a-b", "The-Cat", "cat's", "theory", "a1", "1a", "the_cat", "a\u0301 b", "\u00e0 b",
               "\u0130stanbul", "i\u0307stanbul", "\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2", "\u03a3", "\u03a3\u03a3", "A\u03a3.", "A\u03a3\u0301b",
               "\u00df", "STRASSE", "\u1e9e", "\ufb01sh", "na\u00efve", "nai\u0308ve", "\u65e5\u672c\u8a9e", "\u65e5\u672c", "a\u65e5", "\u0627\u0644\u0639\u0631\u0628\u064a\u0629", "\U0001f600",
@@ -165,7 +165,7 @@ class Scores(unittest.TestCase):
             text = " ".join(texts[first:first + 200])
             questions.append((f"q{first}", [normalise(text)]))
             predictions[f"q{first}"] = text
-        # Python's words go through Python's rules once more here, and through ours: only those that these leave as they are can show it.
+        # Python's words are processed again by Python's rules here, and by ours: only words that these leave unchanged can prove it.
         self.assertTrue(all(normalise(golds[0]) == golds[0] for _, golds in questions))
         ours, _ = score(questions, predictions, "v2.0")
         self.assertEqual((ours["exact"], ours["f1"], ours["total"]), (100, 100, len(questions)))

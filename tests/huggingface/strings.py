@@ -66,6 +66,6 @@ def all_characters(thin):
         codes = [code for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
     patterns = ["{0}", "a{0}b", " {0} ", "A{0}", "{0}e\u0301"]
     pieces = [patterns[number % len(patterns)].format(chr(code)) for number, code in enumerate(codes)]
-    # A second time at another place of the pattern, so that each stands in a word and by itself.
+    # A second time at another place of the pattern, so that each occurs within a word and alone.
     pieces += [patterns[(number + 2) % len(patterns)].format(chr(code)) for number, code in enumerate(codes)]
     return ["".join(pieces[first:first + 24]) for first in range(0, len(pieces), 24)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the comparisons with Hugging Face's packages, all or those whose file name contains one of the words. HPCBENCH_LONG=1: the long form.
 #   tests/huggingface/test.sh [NAME...]
-# Exit code 77, and the reason as the last line, where the packages cannot be had: nothing was compared.
+# Exit code 77, and the reason as the last line, where the packages are unavailable: nothing was compared.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 export PYTHONDONTWRITEBYTECODE='' PYTHONPYCACHEPREFIX=$PWD/../../build/pycache

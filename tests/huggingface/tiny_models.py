@@ -3,7 +3,7 @@
 import torch
 from transformers import BertConfig, BertForQuestionAnswering
 
-# Parameters whose true gradient is 0: the softmax does not see a shift (all key biases, the last LayerNorm's bias, the head's).
+# Parameters whose true gradient is 0: the softmax ignores a shift (all key biases, the last LayerNorm's bias, the head's).
 def is_gauge(name, layers):
     return (name.endswith("attention.self.key.bias") or name == "qa_outputs.bias"
             or name == f"bert.encoder.layer.{layers - 1}.output.LayerNorm.bias")

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import environment  # noqa: E402  (may start this process anew)
+import environment  # noqa: E402  (may restart this process)
 import features  # noqa: E402
 import strings  # noqa: E402
 
@@ -44,7 +44,7 @@ class TokenizerTest(unittest.TestCase):
         return len(theirs)
 
     def describe(self, example, keys, one, other, cased):
-        """What to look at: the text, and for each list the first place that differs."""
+        """Describes a difference: the text, and for each list the first place that differs."""
         lines = [f"question {example['question']!a}, context {example['context'][:400]!a}"]
         for key in keys:
             ours, theirs = one.get(key), other[key]
@@ -96,7 +96,7 @@ class TokenizerTest(unittest.TestCase):
                 self.assertGreaterEqual(self.compare(data, False, max_length, doc_stride, padding), len(contexts))
 
     def test_windows_that_cannot_be(self):
-        """Where tokenizers panics ours is a clear error: question and stride leave no room to go on."""
+        """Where tokenizers panics ours is a clear error: question and stride leave no room for the context."""
         for max_length, doc_stride in ((48, 8), (20, 10)):
             with self.assertRaisesRegex(AssertionError, "error: .*"):
                 features.our_features(environment.EXCERPT, self.folder.name, max_length=max_length, doc_stride=doc_stride)
@@ -111,7 +111,7 @@ class TokenizerTest(unittest.TestCase):
 
     def test_torture_file(self):
         lines = (pathlib.Path(__file__).parent / "torture.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        # An empty context is refused. The lines go into the file as they are: raw characters and escapes both.
+        # An empty context is refused. The lines are written to the file unchanged: both raw characters and escapes.
         lines = [line for line in lines if json.loads(line)]
         entries = [f'{{"context": {line}, "qas": [{{"id": "{number}", "question": "what is it", "answers": []}},'
                    f' {{"id": "{number}q", "question": {line if len(line) < 100 else json.dumps("who")}, "answers": []}}]}}'

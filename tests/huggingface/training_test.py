@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import environment  # noqa: E402  (may start this process anew)
+import environment  # noqa: E402  (may restart this process)
 import training  # noqa: E402
 import torch  # noqa: E402
 from transformers import BertForQuestionAnswering, BertTokenizerFast, Trainer, TrainingArguments, default_data_collator  # noqa: E402
@@ -35,7 +35,7 @@ class TrainingTest(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
 
     def ours(self, shape, steps, ranks=1, **settings):
-        """With the small window, unless `settings` say otherwise; None stands for the program's own default."""
+        """With the small window, unless `settings` override it; None is the program's own default."""
         settings = {"precision": "fp64", "batch_size": 4, "lr": LR, **training.WINDOW, **settings}
         return training.OurRun(self.folder, self.models[shape], environment.EXCERPT, steps, ranks, **settings).check()
 
@@ -150,7 +150,7 @@ class TrainingTest(unittest.TestCase):
                 self.check_losses(run, losses, 1e-10)
 
     def trainer(self, shape, precision, rows=None, **arguments):
-        """The losses of transformers.Trainer's micro-batches, and the trained model. All that is not said is its default."""
+        """The losses of transformers.Trainer's micro-batches, and the trained model. Everything else has its default."""
         losses = []
 
         class Recording(Trainer):

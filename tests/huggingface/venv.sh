@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Python environment that the comparisons with Hugging Face run in, as tests/venv.sh does, and prints its interpreter's path.
 #   tests/huggingface/venv.sh [--peers] [FOLDER]     FOLDER: build/venv-huggingface; --peers: also what the benches compare with
-# Exit code 77, and the reason on standard error: it cannot be had here, so skip what needs it.
+# Exit code 77, and the reason on standard error: the environment is unavailable here; skip its tests.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Every source and every header compiles by itself: none leans on what another file happened to include before it.
+"""Checks that every source and every header compiles by itself, without includes that another file happened to make before it.
 
-The build compiles a stage as one unit and so does not notice. Here clang parses the sources of a part of the project at once, too, and
-instantiates their templates once, but as a module in which each file is a part of its own: it sees the names of what it includes and
-no others. Headers, of libraries and ours, are modules as well, and each of ours is parsed once more by itself: a header that others of
-its module include may see more than it asks for. Where there are errors, files are read one by one, and at last as text: what clang's
-modules cannot express is no error of a file. Needs the build `default` configured (where LibTorch is).
+The build compiles a stage as one unit and so does not notice a missing include. Here clang also parses the sources of a part of the
+project at once and instantiates their templates once, but as a module in which each file is a submodule: it sees only the names of
+the files that it includes. Headers, of libraries and ours, are modules as well. Each of ours is also parsed alone, because a header
+that others of its module include may see more than it includes. After an error files are read one by one, and finally as text:
+a limit of clang's modules is no error of a file. Needs the build `default` configured (where LibTorch is).
 """
 import collections
 import concurrent.futures
@@ -20,24 +20,24 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLANG = "clang++-16"
-# Libraries that are read as modules, besides the C++ library. Headers in C are read as text by each file.
+# Libraries that are read as modules, besides the C++ library. Each file reads headers in C as text.
 LIBRARIES = ["SQLiteCpp/SQLiteCpp.h", "doctest/doctest.h", "fmt/format.h", "kainjow/mustache.hpp", "nlohmann/json.hpp", "pugixml.hpp",
              "rapidcheck.h", "re2/re2.h"]
 LIBTORCH = "(torch|ATen|c10|gloo)/"
 IN_LIBTORCH_MODULE = re.compile(LIBTORCH + "(?!.*(cuda|NCCL|Gloo))")
-# LibTorch's headers instantiate each other's templates, so they are one module, whose parts see all of each other, and these first.
+# LibTorch's headers instantiate each other's templates: they are one module, whose parts see each other. It includes these first.
 LIBTORCH_FIRST = ["condition_variable", "deque", "functional", "future", "list", "map", "optional", "set", "sstream", "unordered_map",
                   "unordered_set", "variant"]
 # The seam to GPUs and the null GPU, which only CUDA's headers can compile: scripts/check-cuda.sh and tests/gpu do.
 NEEDS_CUDA = re.compile(r"trainers/devices/cuda_(?!absent)|tests/gpu/null/(cudart|driver|nccl)")
 # GCC's own vector extensions; the build compiles each of them by itself.
 NEEDS_GCC = re.compile(r"trainers/kernels/\w*_kernels\.cpp")
-# Defines what other files define as well: a program's entry, or a function of the C library.
+# Defines a name that other files define as well: a program's entry, or a function of the C library.
 BY_ITSELF = re.compile(r'^(extern "C" |int main\()', re.M)
 FLAGS = ["-std=c++20", "-w", "-fsyntax-only", "-ferror-limit=5", "-DFMT_HEADER_ONLY=1", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED",
          '-DHPCBENCH_VERSION="0"', '-DHPCBENCH_BUILD="0"', '-DHPCBENCH_SOURCE_DIR="."', '-DHPCBENCH_PROGRAMS="."',
          '-DHPCBENCH_FAKE_NVML="."']
-# The parts of the project, and where each finds headers. trainers/ stands behind runner/ nowhere: both have folders of the same names.
+# The parts of the project, and where each finds headers. No list has both trainers/ and runner/: they have folders of the same names.
 PARTS = {"cmake": [], "shared": ["shared"], "runner": ["runner", "shared"], "trainers": ["trainers", "shared"],
          "bench/trainers": ["trainers", "shared"], "bench": ["runner", "shared"], "tests/trainers": ["tests", "trainers", "shared"],
          "tests/fuzz/safetensors": ["trainers", "shared"], "tests/fuzz/shards": ["trainers", "shared"], "tests": ["tests", "runner", "shared"]}
@@ -52,7 +52,7 @@ def is_header(path):
 
 
 def libtorch_flags():
-    """Where the build `default` finds LibTorch's headers; empty where it has no trainer."""
+    """Returns the flags with which the build `default` finds LibTorch's headers; empty if it has no trainer."""
     database = ROOT / "build/default/compile_commands.json"
     if not database.exists():
         sys.exit("error: build/default is not configured: cmake --preset default")
@@ -64,21 +64,21 @@ def libtorch_flags():
 
 
 def search_path(flags):
-    """The folders in which clang looks for <...>."""
+    """Returns the folders in which clang searches for <...>."""
     said = subprocess.run([CLANG, *flags, "-E", "-x", "c++", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
     listed = re.search(r"#include <\.\.\.> search starts here:\n(.*?)End of search list", said, re.S)[1]
     return [line.strip() for line in listed.splitlines()]
 
 
 def sources():
-    """The text of every file that can be read here, by path."""
+    """Returns the text of every file that can be read here, by path."""
     listed = subprocess.run(["git", "ls-files", "*.cpp", "*.hpp"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return {path: (ROOT / path).read_text() for path in listed.split()
             if (ROOT / path).exists() and not NEEDS_CUDA.search(path) and not NEEDS_GCC.search(path)}
 
 
 def on_libtorch(texts):
-    """The files that include LibTorch, directly or through others."""
+    """Returns the files that include LibTorch, directly or through others."""
     def included(path):
         names = re.findall(r'^#include "([^"]+)"', texts[path], re.M)
         return {os.path.normpath(f"{folder}/{name}") for name in names for folder in [os.path.dirname(path), *PARTS[part_of(path)]]}
@@ -90,7 +90,7 @@ def on_libtorch(texts):
 
 
 class Modules:
-    """What clang is told of modules, in files of `folder`. `torch`: the paths in `texts` that include LibTorch."""
+    """Writes the module map for clang into `folder`. `torch`: the paths in `texts` that include LibTorch."""
 
     def __init__(self, folder, texts, torch, flags):
         self.folder = folder
@@ -108,7 +108,7 @@ class Modules:
 
     @staticmethod
     def module(name, paths, kind=""):
-        """A module of which each header is a part."""
+        """Returns a module of which each header is a part."""
         def identifier(text):
             return re.sub(r"\W", "_", str(text)) + "_"
 
@@ -130,7 +130,7 @@ class Modules:
             yield "\n".join(["module libtorch [system] {", *(f'header "{path}"' for path in [first, *libtorch.values()]), "export *\n}"])
 
     def named_copies(self, texts):
-        """What clang reads instead of each source: with a name for its nameless namespace, of which clang sees but one in a module."""
+        """Writes a copy of each source, for clang to read, whose nameless namespace has a name: clang sees only one nameless namespace in a module."""
         for number, (path, text) in enumerate(texts.items()):
             copy = self.folder / f"{number}.cpp"
             named = re.sub(r"^namespace \{", f"inline namespace file_{number} {{", text, flags=re.M)
@@ -158,7 +158,7 @@ def main():
             return bool(parse(unit, module[1], modules.flags))
 
         def with_errors(kind):
-            """The files of the modules of a kind that have errors; the largest is read first."""
+            """Returns the files of the modules of a kind that have errors; the largest is read first."""
             order = sorted((module for module in modules.files if module[0].startswith(kind)), key=lambda module: -len(modules.files[module]))
             return {path for module, failed in zip(order, pool.map(has_errors, order)) if failed for path in modules.files[module]}
 

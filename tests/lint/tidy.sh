@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# clang-tidy on libraries of the build `default`, and on sources of theirs that are compiled apart, as one unit: it walks through
-# all headers, and so through each once: tests/lint/tidy.sh runner/spec runner/base/log.cpp...
-# The last one's options of the compiler are everybody's. Two names that are local to a file each must differ within a unit: where they
-# do not, rename one or choose other units (tests/checks.cmake). What is precompiled for GCC means nothing to clang.
+# Runs clang-tidy on libraries of the build `default`, and on their separately compiled sources, as one unit, so that it
+# reads each header once: tests/lint/tidy.sh runner/spec runner/base/log.cpp...
+# All files are compiled with the options of the last one. File-local names must be distinct within a unit: otherwise rename
+# one or choose other units (tests/checks.cmake). clang ignores the header that is precompiled for GCC.
 set -euo pipefail
 units=()
 for part in "$@"; do

@@ -1,4 +1,4 @@
-"""The lists in docs against the program's own: whoever adds one to the program adds it to the page. The links and command lines
+"""Compares the lists in docs with the program's own: a new entry of the program must be added to its page. The links and command lines
 of all pages."""
 import os
 import pathlib

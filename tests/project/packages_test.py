@@ -105,7 +105,7 @@ class Packages(StudyTest):
             self.assertTrue(any(entry.endswith(name) for entry in names), name)
 
     def install(self, tree, component):
-        """What CMake calls Unspecified is all that is no component of its own: hpcbench."""
+        """CMake's component Unspecified is everything without a component: hpcbench."""
         self.run_here("cmake", "--install", PROGRAMS.parent, "--prefix", tree, "--strip", "--component", component)
 
     def pip_install(self, *words):
@@ -180,7 +180,7 @@ class Packages(StudyTest):
         self.write("tree/bin/hpcbench-train", "#!/bin/sh\n", 0o755)
         done = subprocess.run([ROOT / "scripts/wheel.py", "--trainer", "tree", "--out", "out"], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("--version says no version", done.stderr)
+        self.assertIn("--version prints no version", done.stderr)
         self.assertEqual(list((self.folder / "out").glob("*.whl")), [])
 
     def try_wheel(self, wheel):
@@ -204,7 +204,7 @@ class Packages(StudyTest):
 
     def test_a_program_that_says_or_reports_something_else_is_refused(self):
         version = self.hpcbench("--version").stdout.strip()
-        for words, says in (([HPCBENCH, "hpcbench 0.0.0"], "--version says"), ([self.write("silent", "#!/bin/sh\n", 0o755), version], "--version says"),
+        for words, says in (([HPCBENCH, "hpcbench 0.0.0"], "--version prints"), ([self.write("silent", "#!/bin/sh\n", 0o755), version], "--version prints"),
                             ([self.write("idle", f"#!/bin/sh\necho {shlex.quote(version)}\n", 0o755), version], "the report has no row")):
             done = subprocess.run([TRY, *words], cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
             self.assertEqual(done.returncode, 1, words)

@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from harness import ROOT  # noqa: E402
 
 PACKAGING = ROOT / "packaging"
-# What CMake looks for, and what Spack calls it. None: comes with the compiler or is a tool.
+# The packages that CMake searches, and their names in Spack. None: comes with the compiler or is a tool.
 IN_SPACK = {"PkgConfig": "pkgconfig", "Threads": None, "fmt": "fmt", "Boost": "boost", "boost_program_options": "boost", "boost/program_options.hpp": "boost",
             "spdlog": "spdlog", "nlohmann_json": "nlohmann-json", "SQLiteCpp": "sqlitecpp", "yaml-cpp": "yaml-cpp", "pugixml": "pugixml", "re2": "re2",
             "nettle": "nettle", "libutf8proc": "utf8proc", "sqlite3": "sqlite", "libzstd": "zstd", "zlib": "zlib-api"}
@@ -33,7 +33,7 @@ class Packaging(unittest.TestCase):
         wanted |= set(re.findall(r"pkg_check_modules\(\w+ REQUIRED IMPORTED_TARGET (\S+)\)", text))
         wanted |= set(re.findall(r"find_(?:library|path)\(\w+ (\S+)", text))
         self.assertIn("SQLiteCpp", wanted)
-        self.assertEqual(wanted - set(IN_SPACK), set(), "say in this test what Spack calls it")
+        self.assertEqual(wanted - set(IN_SPACK), set(), "add its name in Spack to this test")
         depends = {re.split(r"[@+ ]", spec)[0] for spec in calls(PACKAGING / "spack/packages/hpcbench/package.py", "depends_on")}
         # Mustache is a header that CMake does not look for.
         self.assertIn("#include <kainjow/mustache.hpp>", "".join(path.read_text() for path in (ROOT / "runner/render").glob("*.cpp")))

@@ -225,7 +225,7 @@ class Findings(StudyTest):
 
 
 def language_server():
-    """yaml-language-server, installed by npm beside the build. SkipTest where it cannot be had."""
+    """yaml-language-server, installed by npm beside the build. SkipTest if it is unavailable."""
     if shutil.which("npm") is None or shutil.which("node") is None:
         raise unittest.SkipTest("npm is not installed")
     folder = PROGRAMS.parent / "yaml-language-server"
@@ -301,7 +301,7 @@ class Editor(StudyTest):
         message = json.loads(self.process.stdout.read(length))
         if message.get("method") == "textDocument/publishDiagnostics":
             self.diagnostics[message["params"]["uri"]] = message["params"]["diagnostics"]
-        elif "method" in message and "id" in message:  # it asks for settings: there are none
+        elif "method" in message and "id" in message:  # it requests settings: there are none
             count = len(message["params"].get("items", [])) if isinstance(message.get("params"), dict) else 0
             self.send({"id": message["id"], "result": [None] * count})
         return message

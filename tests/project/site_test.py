@@ -12,7 +12,7 @@ from harness import PATIENCE_S, ROOT, StudyTest, python_of  # noqa: E402
 
 
 def python_with_mkdocs():
-    """This Python, or that of an environment which is made once; skips the test where it cannot be had."""
+    """Returns this Python, or that of an environment which is made once; skips the test if that is unavailable."""
     if all(importlib.util.find_spec(name) for name in ("mkdocs", "material")):
         return sys.executable
     return python_of(ROOT / "tests/venv.sh", ROOT / "build/venv-site", ROOT / "tests/project/requirements-site.txt")
@@ -40,7 +40,7 @@ class Site(StudyTest):
         self.search_from_the_disk(self.folder / "site/index.html")
 
     def search_from_the_disk(self, page):
-        """A real browser, the pages opened as files: a word that stands in one page is found there."""
+        """A real browser, the pages opened as files: a word of one page is found there."""
         if browser.find_browser() is None:
             return
         opened = browser.Browser(page.as_uri())

@@ -8,7 +8,7 @@
 
 namespace hpcbench::train {
 
-/// What trainer_parity_worker writes.
+/// The output of trainer_parity_worker.
 struct Dump {
   std::map<std::string, at::Tensor> tensors;  // rank 0's
   std::vector<std::string> bytes;             // of every rank

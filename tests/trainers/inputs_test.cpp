@@ -276,7 +276,7 @@ TEST_CASE("ranks from the environment") {
   CHECK(with_port("65535").empty());
   CHECK(with_port("65536") ==
         "error: the environment variable MASTER_PORT is `65536`: a whole number of at least 1 and at most 65535 is needed");
-  // Kubernetes sets this for a service named `master`: one process has nobody to meet.
+  // Kubernetes sets this for a service named `master`: a single process meets no other.
   CHECK(read_world(environment_of({{"MASTER_PORT", "tcp://10.0.0.1:80"}})).size == 1);
   CHECK(thread_count(environment_of({{"OMP_NUM_THREADS", "3"}}), World{}) == 3);
 }
@@ -305,7 +305,7 @@ TEST_CASE("ranks from mpirun, also within a job of Slurm, whose words are not th
   CHECK(mpich.size == 4);
   CHECK(mpich.local_rank == 1);
   CHECK(mpich.master_port == 9);
-  // `srun --mpi=pmi2` sets PMI_RANK, but not where the rank stands on its node.
+  // `srun --mpi=pmi2` sets PMI_RANK, but not the rank's number on its node.
   const World pmi2 = with({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}});
   CHECK(pmi2.master_addr.empty());
   CHECK(pmi2.size == 1);

@@ -13,7 +13,7 @@ namespace {
 
 at::Tensor random_leaf(at::IntArrayRef sizes) { return at::randn(sizes, at::kDouble).mul_(0.3).requires_grad_(); }
 
-/// Settings of a small fp64 model on few samples.
+/// Returns settings of a small fp64 model on few samples.
 Settings small_settings() {
   Settings settings;
   settings.data = mnist_folder();

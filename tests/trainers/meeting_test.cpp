@@ -17,9 +17,9 @@
 
 namespace hpcbench::train {
 
-TEST_CASE("ranks that cannot meet end in time, and say what to do") {
+TEST_CASE("ranks that cannot meet end in time, and print what to do") {
   const TemporaryFolder folder;
-  // Takes connections, and never answers: another program's port.
+  // Accepts connections, and never answers: another program's port.
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -48,7 +48,7 @@ TEST_CASE("ranks that cannot meet end in time, and say what to do") {
   CHECK(complaint(1, "127.0.0.1", taken).find("rank 0 does not answer at " + place + ": MASTER_ADDR") != std::string::npos);
 }
 
-TEST_CASE("a rank that is there twice, or of another world size, is refused; the others go on") {
+TEST_CASE("a duplicate rank, or one of another world size, is refused; the others continue") {
   const TemporaryFolder folder;
   const int port = free_port();
   const auto start = [&](const char* name, const std::map<std::string, std::string>& environment) {
@@ -64,7 +64,7 @@ TEST_CASE("a rank that is there twice, or of another world size, is refused; the
   const auto is_refused = [&](const std::string& name) {
     return slurp(folder.path() / (name + ".err")).find("is there already") != std::string::npos;
   };
-  // The last rank comes once one of the two was refused: the training would begin without the later one else.
+  // The last rank starts after one of the two was refused: otherwise the training would begin without the later one.
   for (int tenths = 0; tenths < 2000 && !is_refused("other") && !is_refused("twin"); ++tenths)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   Process last = start("last", rank_environment(2, 3, port));

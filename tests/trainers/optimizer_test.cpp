@@ -11,7 +11,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// One parameter of the value 1 after steps with the gradient 2.
+/// Returns one parameter of the value 1 after steps with the gradient 2.
 double after_steps(const OptimizerOptions& options, double lr, int steps) {
   at::Tensor parameter = at::full({1}, 1.0, at::kDouble).requires_grad_();
   Optimizer optimizer(options, {{"p", parameter}});
@@ -37,7 +37,7 @@ struct ReferenceAdamW {
   }
 };
 
-/// A table of embeddings and its optimiser, which goes by the marks of touched rows or does not.
+/// A table of embeddings and its optimiser, which uses the marks of touched rows or does not.
 struct TableTrial {
   at::Tensor table;
   std::shared_ptr<TouchedRows> touched;
@@ -49,7 +49,7 @@ struct TableTrial {
     optimizer.emplace(options, std::vector<NamedTensor>{{"table", table, 0, touched}});
   }
 
-  /// A backward pass: `values` are added to the gradient of `rows`.
+  /// Runs a backward pass: `values` are added to the gradient of `rows`.
   void add(const at::Tensor& rows, const at::Tensor& values) {
     touched->begin_pass();
     for (std::int64_t index = 0; index < rows.numel(); ++index) touched->mark(rows[index].item<std::int64_t>());
@@ -68,7 +68,7 @@ Settings linear_settings() {
 
 }  // namespace
 
-TEST_CASE("Adadelta by hand: p = 1, g = 2, lr 0.1") {
+TEST_CASE("Adadelta's formula: p = 1, g = 2, lr 0.1") {
   // s = 0.1 * 4 = 0.4; d = sqrt(1e-6) / sqrt(0.400001) * 2 = 0.003162273707...; p = 1 - 0.1 d
   const OptimizerOptions options{OptimizerKind::adadelta};
   const double d1 = 1e-3 / std::sqrt(0.400001) * 2;
@@ -79,16 +79,16 @@ TEST_CASE("Adadelta by hand: p = 1, g = 2, lr 0.1") {
   CHECK(after_steps(options, 0.1, 2) == doctest::Approx(1 - 0.1 * d1 - 0.1 * d2).epsilon(1e-14));
 }
 
-TEST_CASE("SGD by hand: momentum and weight decay") {
+TEST_CASE("SGD's formula: momentum and weight decay") {
   // v1 = 2, p = 1 - 0.2 = 0.8; v2 = 0.9 * 2 + 2 = 3.8, p = 0.8 - 0.38 = 0.42
   CHECK(after_steps({OptimizerKind::sgd, 0.9, 0}, 0.1, 2) == doctest::Approx(0.42).epsilon(1e-14));
   // g = 2 + 0.5 * 1 = 2.5, p = 0.75
   CHECK(after_steps({OptimizerKind::sgd, 0, 0.5}, 0.1, 1) == doctest::Approx(0.75).epsilon(1e-14));
-  // A vector is a bias to the optimiser.
+  // A vector is a bias for the optimiser.
   CHECK(after_steps({OptimizerKind::sgd, 0, 0.5, false}, 0.1, 1) == doctest::Approx(0.8).epsilon(1e-14));
 }
 
-TEST_CASE("AdamW by hand: the first step is lr long, and the decay is decoupled") {
+TEST_CASE("AdamW's formula: the first step is lr long, and the decay is decoupled") {
   CHECK(after_steps({OptimizerKind::adamw, 0, 0}, 0.1, 1) == doctest::Approx(0.9).epsilon(1e-8));
   CHECK(after_steps({OptimizerKind::adamw, 0, 0.5}, 0.1, 1) == doctest::Approx(0.85).epsilon(1e-8));
   CHECK(after_steps({OptimizerKind::adamw, 0, 0}, 0.1, 3) == doctest::Approx(0.7).epsilon(1e-8));  // a constant gradient
@@ -168,7 +168,7 @@ TEST_CASE("rows of a table that no batch touched: the same bits as without marks
         const at::Tensor start = at::randn({kRows, width}, type);
         TableTrial dense(start, options, false), marked(start, options, true);
         for (int step = 0; step < 12; ++step) {
-          if (step == 7) {  // the run goes on in another process, which knows only what a checkpoint holds
+          if (step == 7) {  // the run continues in another process, which knows only the checkpoint
             const std::vector<NamedTensor> state = marked.optimizer->state();
             TableTrial later(marked.table.detach(), options, true);
             later.optimizer->load_state(state, marked.optimizer->steps());
@@ -182,11 +182,11 @@ TEST_CASE("rows of a table that no batch touched: the same bits as without marks
             dense.add(rows, values);
             marked.add(rows, values);
           }
-          const double lr = step == 4 ? 0.0 : 0.01 + 0.001 * step;  // a schedule may come to 0
+          const double lr = step == 4 ? 0.0 : 0.01 + 0.001 * step;  // a schedule may reach 0
           const std::optional<Reading> dense_norm = dense.optimizer->step(lr), marked_norm = marked.optimizer->step(lr);
           REQUIRE(dense_norm.has_value() == marked_norm.has_value());
           if (dense_norm) CHECK(dense_norm->read() == marked_norm->read());
-          if (step % 5 < 3) {  // the model goes on, and reads some rows, one of them twice; others stay behind
+          if (step % 5 < 3) {  // the model continues, and reads some rows, one of them twice; others are postponed
             const at::Tensor read = at::cat({at::randint(0, kRows, {20}, at::kLong), at::tensor({7, 7}, at::kLong)});
             marked.touched->read(read.const_data_ptr<std::int64_t>(), read.numel());
             REQUIRE(at::equal(dense.table.index_select(0, read), marked.table.index_select(0, read)));
@@ -203,7 +203,7 @@ TEST_CASE("rows of a table that no batch touched: the same bits as without marks
   }
 }
 
-TEST_CASE("rows that nobody reads are left behind by AdamW until they are, 1 to 4 threads, and never by the others") {
+TEST_CASE("AdamW postpones rows until they are read, with 1 to 4 threads; other optimisers never do") {
   const int threads_before = at::get_num_threads();
   const at::Tensor start = at::linspace(1, 2, 3 * 40, at::kDouble).view({3, 40});
   const at::Tensor row_1 = at::tensor({1}, at::kLong), row_2 = at::tensor({2}, at::kLong),
@@ -216,16 +216,16 @@ TEST_CASE("rows that nobody reads are left behind by AdamW until they are, 1 to 
       late.add(row, values);
       late.optimizer->step(0.01);
     }
-    CHECK(at::equal(late.table[0], start[0]));  // three steps of decay behind
+    CHECK(at::equal(late.table[0], start[0]));  // three steps of decay postponed
     at::Tensor decayed = start[0].clone();
     for (int step = 0; step < 3; ++step) decayed = decayed * (1 - 0.01 * 0.1);
-    const at::Tensor once = late.table[1].detach().clone();  // one step with its gradient, two behind
+    const at::Tensor once = late.table[1].detach().clone();  // one step with its gradient, two postponed
     const std::int64_t first_rows[] = {0, 1};
     late.touched->read(first_rows, 2);
     CHECK(at::equal(late.table[0], decayed));
     CHECK((late.table[1] < once * (1 - 0.01 * 0.1)).all().item<bool>());  // its momentum moves it, too
     const at::Tensor whole = late.table.detach().clone();
-    late.optimizer->catch_up();  // nothing is behind
+    late.optimizer->catch_up();  // nothing is postponed
     CHECK(at::equal(late.table, whole));
   }
   at::set_num_threads(threads_before);

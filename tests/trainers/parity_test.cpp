@@ -14,7 +14,7 @@ struct ParityCase {
   std::string mode = "exact";
 };
 
-/// 30 steps in fp64 on global batches of 60.
+/// Returns 30 steps in fp64 on global batches of 60.
 Dump train_case(const ParityCase& parity) {
   const TemporaryFolder folder;
   std::vector<std::string> command = {program("trainer_parity_worker"),
@@ -43,7 +43,7 @@ Dump train_case(const ParityCase& parity) {
   return read_dumps(folder / "dump", parity.size);
 }
 
-/// The largest relative difference of the tensors whose names begin with `prefix`.
+/// Returns the largest relative difference of the tensors whose names begin with `prefix`.
 double worst_difference(const Dump& a, const Dump& b, const std::string& prefix) {
   double worst = 0;
   int compared = 0;

@@ -37,7 +37,7 @@ std::vector<Json> events_named(const std::vector<Json>& events, const std::strin
   return found;
 }
 
-/// A folder with a run.json that sets nothing: the events go there.
+/// Returns a folder with a run.json that sets nothing: events are written there.
 std::string write_run_file(const TemporaryFolder& folder) {
   std::ofstream(folder / "run.json") << R"({"task":null,"gpus":2})";
   return folder / "run.json";
@@ -56,7 +56,7 @@ std::vector<Process> start_ranks(const TemporaryFolder& folder, const std::vecto
   return ranks;
 }
 
-/// Two ranks, which end well and without a word on their standard error.
+/// Runs two ranks, which must end well and print nothing on their standard error.
 void run_two_ranks_well(const TemporaryFolder& folder, const std::vector<std::string>& options) {
   std::vector<Process> ranks = start_ranks(folder, {options, options});
   for (Process& rank : ranks) {
@@ -67,7 +67,7 @@ void run_two_ranks_well(const TemporaryFolder& folder, const std::vector<std::st
   }
 }
 
-/// Waits until an event of that name stands in the file.
+/// Waits until the file contains an event of that name.
 bool wait_for_event(const std::string& path, const std::string& name) {
   for (int turn = 0; turn < 12000; ++turn) {
     if (slurp(path).find("\"" + name + "\"") != std::string::npos) return true;
@@ -80,7 +80,7 @@ const std::vector<std::string> kEndless = {"--strategy", "ddp", "--epochs", "100
 
 }  // namespace
 
-TEST_CASE("one epoch on real digits: the loss falls, the accuracy rises, the events say so") {
+TEST_CASE("one epoch on real digits: the loss falls, the accuracy rises, the events show it") {
   const TemporaryFolder folder;
   const Ended ended =
       run_alone(folder.path(), train_command({"--optimizer", "adamw", "--lr", "0.005", "--epochs", "2", "--log-every", "20"}),
@@ -111,7 +111,7 @@ TEST_CASE("one epoch on real digits: the loss falls, the accuracy rises, the eve
   CHECK(end.at("train_eval_s") == doctest::Approx(end.at("train_s").get<double>() + end.at("eval_s").get<double>()));
 }
 
-TEST_CASE("dp by hand: each device of the one process counts") {
+TEST_CASE("dp: each device of the one process counts") {
   const TemporaryFolder folder;
   const std::string events = folder / "events.jsonl";
   const Ended ended = run_alone(
@@ -200,7 +200,7 @@ TEST_CASE("what cannot be done is refused with exit code 2") {
         std::string::npos);
   CHECK(complaint({"--strategy", "baseline"}, rank_environment(0, 2, 29999)).find("WORLD_SIZE is 2") != std::string::npos);
   CHECK(complaint({"--batch-size", "7999"}).find("batch normalisation needs at least 2") != std::string::npos);
-  // The last 8 of 8,000 samples make parts of 1: said before the first epoch, not at its end.
+  // The last 8 of 8,000 samples make parts of 1: reported before the first epoch, not at its end.
   CHECK(complaint({"--strategy", "dp", "--devices", "8", "--batch-size", "18", "--events", folder / "dp"})
             .find("samples a step and device, but with batches of 18 on 8 devices and 8000 training samples one has 1") !=
         std::string::npos);
@@ -235,7 +235,7 @@ TEST_CASE("a folder of checkpoints is of one training, which removes what killed
   CHECK_FALSE(std::filesystem::exists(kept / "lock"));
 }
 
-TEST_CASE("a training that goes on in another folder takes the best model along") {
+TEST_CASE("a training that continues in another folder takes the best model along") {
   const TemporaryFolder folder;
   // Without learning no epoch is better than the first.
   std::vector<std::string> options = {"--batch-norm", "false", "--lr", "0", "--batch-size", "2000", "--checkpoint", "both"};
@@ -268,7 +268,7 @@ TEST_CASE("a checkpoint at a step that its epoch has not is damaged") {
   REQUIRE(seal != std::string::npos);
   whole[seal] = 'H';  // as from a version whose checkpoints had none
   options.insert(options.end(), {"--resume", folder / "out/checkpoint"});
-  // As long as what it takes the place of.
+  // As long as the file that it replaces.
   const std::vector<std::pair<std::string, std::string>> damages = {{R"(\"epoch_steps\":3)", R"(\"epoch_steps\":9)"},
                                                                     {R"(\"epoch\":1)", R"(\"epoch\":0)"}};
   for (const auto& [from, to] : damages) {
@@ -321,7 +321,7 @@ TEST_CASE("a write to a connection that a killed rank has left is an error, not 
   close(ends[1]);
 }
 
-TEST_CASE("a killed rank takes the others with it, and they say which") {
+TEST_CASE("a killed rank ends the others, and they name it") {
   for (const std::size_t victim : {0U, 2U}) {
     const TemporaryFolder folder;
     std::vector<Process> ranks = start_ranks(folder, std::vector(3, kEndless));

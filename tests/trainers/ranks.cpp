@@ -23,7 +23,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// This process's environment without ranks, with what is given.
+/// Returns this process's environment without ranks, with the given variables.
 std::vector<std::string> merged_environment(const std::map<std::string, std::string>& given) {
   static const std::vector<std::string> kDropped = {"RANK",         "WORLD_SIZE",          "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
                                                     "HPCBENCH_RUN", "MASTER_ADDR",         "MASTER_PORT", "SLURM_PROCID",
@@ -112,7 +112,7 @@ std::vector<std::string> train_command(const std::vector<std::string>& options) 
 }
 
 int free_port() {
-  static std::deque<FreePort> held;  // those whose trainings may still begin
+  static std::deque<FreePort> held;  // ranks whose trainings may still begin
   constexpr std::size_t kHeld = 64;
   held.push_back(FreePort::draw().value());
   if (held.size() > kHeld) held.pop_front();

@@ -15,14 +15,14 @@ std::vector<std::string> with(std::vector<std::string> options, const std::vecto
   return options;
 }
 
-/// The values at the end, of all ranks, as bytes.
+/// Returns the final values of all ranks, as bytes.
 std::vector<std::string> end_state(const Dump& dump) {
   std::vector<std::string> states;
   for (const std::string& bytes : dump.bytes) states.push_back(bytes.substr(bytes.find("state/")));
   return states;
 }
 
-/// 44 samples: 11 steps an epoch of one rank, 6 of two, 4 of three. With all that a checkpoint could forget.
+/// 44 samples: 11 steps an epoch on one rank, 6 on two, 4 on three. With everything that a checkpoint could forget.
 const std::vector<std::string> kNineSteps = {"--precision", "fp32", "--batch-size", "4",      "--lr",           "1e-3",
                                              "--clip",      "1",    "--schedule",   "linear", "--warmup-steps", "3",
                                              "--max-steps", "9",    "--seed",       "5"};
@@ -42,13 +42,13 @@ TEST_CASE("killed in the middle of an epoch and resumed: bit-identical to a run 
     CHECK((end_state(fixture.train(size, resumed)) == end_state(expected)));
     const std::size_t steps = event_lines(fixture.path("e"), "step").size();
     CHECK(steps == 5);  // from the checkpoint of step 4 on
-    // And once more from the end: nothing is left to do, nothing changes.
+    // And again from the end: nothing is left to do, nothing changes.
     CHECK((end_state(fixture.train(size, resumed)) == end_state(expected)));
     CHECK(event_lines(fixture.path("e"), "step").size() == steps);
   }
 }
 
-TEST_CASE("a checkpoint in shards: killed and resumed, bit-identical; another strategy goes on from it as from a whole one") {
+TEST_CASE("a checkpoint in shards: killed and resumed, bit-identical; another strategy continues it like a whole one") {
   for (const char* const strategy : {"zero2", "fsdp"}) {
     CAPTURE(strategy);
     const SquadFixture fixture;
@@ -71,7 +71,7 @@ TEST_CASE("a checkpoint in shards: killed and resumed, bit-identical; another st
     const std::vector<std::string> other = with(kNineSteps, {"--strategy", "ddp"});
     CHECK(
         (end_state(fixture.train(2, with(other, from("sharded")))) == end_state(fixture.train(2, with(other, from("whole"))))));
-    // Kept whole from here on: the shards go with the checkpoint that named them.
+    // Kept whole from here on: the shards are removed with the checkpoint that named them.
     CHECK((end_state(fixture.train(2, with(kept("sharded", "whole"), from("sharded")))) == end_state(expected)));
     CHECK_FALSE(std::filesystem::exists(shards));
     CHECK((end_state(fixture.train(2, with(kept("whole", "sharded"), from("whole")))) == end_state(expected)));
@@ -88,7 +88,7 @@ TEST_CASE("SIGTERM of one rank: a checkpoint at the step boundary that all ranks
     INFO(ended.err);
     CHECK(ended.exit_code == 143);
   }
-  CHECK(event_lines(fixture.path("e"), "checkpoint").back().at("step") == 6);  // the other rank knew of it a step later
+  CHECK(event_lines(fixture.path("e"), "checkpoint").back().at("step") == 6);  // the other rank learned of it a step later
   CHECK(event_lines(fixture.path("e"), "warning").back().at("code") == "terminated");
   CHECK((end_state(fixture.train(2, with(kept, {"--resume", fixture.path("out/checkpoint")}))) == end_state(expected)));
 }
@@ -109,7 +109,7 @@ TEST_CASE("a run with a constant rate can be made longer; the losses of its epoc
   };
   CHECK(losses("whole").size() == 2);
   CHECK(losses("parts") == losses("whole"));
-  // What is counted is what the process did: 4 of the 11 steps of the first epoch were another's.
+  // Counts are those of this process: another one made 4 of the 11 steps of the first epoch.
   const auto first = [&](const char* name) { return event_lines(fixture.path(name), "epoch").front(); };
   const auto before = event_lines(fixture.path("first"), "epoch").front();
   CHECK(before.at("optimizer_steps") == 4);

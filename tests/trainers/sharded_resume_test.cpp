@@ -1,4 +1,4 @@
-// Checkpoints in shards, by the real program: where they go on, and what is left of them when a rank dies while it saves.
+// Checkpoints in shards, by the real program: where they continue, and what remains of them when a rank dies while it saves.
 #include <signal.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class ShardedFixture {
     return run_ranks(folder_.path(), way.ranks, command(way, more, "exact"));
   }
 
-  /// How rank `victim` ends by itself in this mode of the worker; then the others, who would wait for it, are killed.
+  /// Returns how rank `victim` ends by itself in this mode of the worker; then kills the others, which would wait for it.
   Ended end_of_victim(const Way& way, const Texts& more, const std::string& mode, int victim) const {
     const int port = free_port();
     std::vector<Process> ranks;
@@ -54,7 +54,7 @@ class ShardedFixture {
     return ranks[static_cast<std::size_t>(victim)].wait();
   }
 
-  /// The values at the end, of all ranks, as bytes.
+  /// Returns the final values of all ranks, as bytes.
   Texts end_of(const Way& way, const Texts& more) const {
     for (const Ended& ended : run(way, more)) {
       INFO(ended.err);
@@ -100,7 +100,7 @@ TEST_CASE("a checkpoint in shards goes on anywhere, in the bits of a whole one")
       return fixture.end_of(second, texts_with(fixture.kept("after", format),
                                                {"--max-steps", "6", "--resume", fixture.path(from) + "/checkpoint"}));
     };
-    // What is written says nothing about what is read.
+    // Bytes written and bytes read are independent.
     CHECK((go_on("sharded", "whole") == go_on("whole", "sharded")));
     const bool cut_up = first.strategy != "ddp";
     const std::size_t shards = !cut_up ? 1 : first.more.empty() ? static_cast<std::size_t>(first.ranks) : 2;
@@ -127,7 +127,7 @@ TEST_CASE("one format takes the place of the other in the same folder") {
   CHECK(fixture.names_in("out") == Texts{"2-rank-0of2.safetensors", "2-rank-1of2.safetensors"});
 }
 
-TEST_CASE("killed before any call that makes a checkpoint: the one before it goes on, bit for bit") {
+TEST_CASE("killed before any call that makes a checkpoint: the previous one continues, bit for bit") {
   const ShardedFixture fixture;
   const ShardedFixture::Way one{"baseline", 1};
   const ShardedFixture::Way two{"fsdp", 2};
@@ -138,7 +138,7 @@ TEST_CASE("killed before any call that makes a checkpoint: the one before it goe
     std::filesystem::remove_all(fixture.path("out"));
     return tensors;
   };
-  // Saves after steps 2, 4 and 5. Whether there was a checkpoint to go on from.
+  // Saves after steps 2, 4 and 5. Returns whether there was a checkpoint to continue.
   const auto kill_and_go_on = [&](const ShardedFixture::Way& way, const char* format, const Texts& expected, int rank,
                                   int call) {
     CAPTURE(format);
@@ -150,7 +150,7 @@ TEST_CASE("killed before any call that makes a checkpoint: the one before it goe
     const bool is_kept = std::filesystem::exists(fixture.path("out/checkpoint/last.safetensors"));
     const Texts resumed = is_kept ? texts_with(options, {"--resume", fixture.path("out/checkpoint")}) : options;
     CHECK((fixture.end_of(way, resumed) == expected));
-    // Nothing is left of what was half-written.
+    // No half-written file remains.
     CHECK(fixture.names_in("out").size() == (way.ranks == 1 ? 0 : static_cast<std::size_t>(way.ranks)));
     std::filesystem::remove_all(fixture.path("out"));
     return is_kept;
@@ -174,7 +174,7 @@ TEST_CASE("killed before any call that makes a checkpoint: the one before it goe
 
   const Texts expected_of_one = fixture.end_of(one, {"--max-steps", "5"});
   const int file = 1 + tensors_in(one, "whole", "last.safetensors") + 1 + 3;
-  const int whole_save = file + 1;  // and the shards' folder, which is not there
+  const int whole_save = file + 1;  // and the shards' folder, which does not exist
   for (const int call : {1, file - 4, file - 3, file - 2, file - 1})
     CHECK_FALSE(kill_and_go_on(one, "whole", expected_of_one, 0, call));
   CHECK(kill_and_go_on(one, "whole", expected_of_one, 0, file));
@@ -182,7 +182,7 @@ TEST_CASE("killed before any call that makes a checkpoint: the one before it goe
     CHECK(kill_and_go_on(one, "whole", expected_of_one, 0, whole_save + call));
 }
 
-TEST_CASE("killed before a whole checkpoint takes the place of one in shards: the shards go on") {
+TEST_CASE("killed before a whole checkpoint replaces one in shards: the shards continue") {
   const ShardedFixture fixture;
   const ShardedFixture::Way way{"zero2", 2};
   const Texts expected = fixture.end_of(way, {"--max-steps", "4"});
@@ -211,7 +211,7 @@ TEST_CASE("shards that are not those of the checkpoint end the program with exit
   const auto complaint = [&](int exit_code = 3, const Texts& more = {}) {
     const std::vector<Ended> ended = fixture.run(
         way, texts_with(texts_with(options, {"--max-steps", "4", "--resume", fixture.path("out/checkpoint")}), more));
-    bool has_cause = false;  // a rank that hears of the other one's end before it comes to its own exits with 1
+    bool has_cause = false;  // a rank that learns of the other one's end before its own exits with 1
     for (const Ended& each : ended) {
       CAPTURE(each.err);
       const bool of_peer = each.err.rfind("error: another rank failed first: ", 0) == 0 && each.exit_code == 1;

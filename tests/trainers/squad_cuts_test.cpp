@@ -15,7 +15,7 @@ const std::vector<std::string> kShortEnds = {
     "--max-train-examples", "10",  "--batch-size", "4",    "--accumulate", "2",  "--epochs", "2",
     "--optimizer",          "sgd", "--lr",         "0.05", "--momentum",   "0.9"};
 
-/// Parameters whose true gradient is zero, because a softmax does not see a shift: they hold rounding noise alone.
+/// Returns parameters whose true gradient is zero, because a softmax ignores a shift: they contain only rounding noise.
 bool holds_noise(const std::string& name) {
   return name.find("key.bias") != std::string::npos || name.find("layer.1.output.LayerNorm.bias") != std::string::npos ||
          name.find("qa_outputs.bias") != std::string::npos;
@@ -134,7 +134,7 @@ TEST_CASE("1, 2 and 4 threads: the same losses and weights") {
     for (const char* threads : {"1", "2", "4"}) {
       CAPTURE(threads);
       const std::string events = fixture.path(std::string("events-") + padding + threads);
-      // Large enough for every kernel to be shared out among the threads.
+      // Large enough for every kernel to be shared among the threads.
       const std::vector<std::string> options = {"--model",      "tiny",  "--vocab",          fixture.path("model/vocab.txt"),
                                                 "--batch-size", "24",    "--optimizer",      "sgd",
                                                 "--lr",         "0.5",   "--clip",           "1",

@@ -15,7 +15,7 @@ const std::vector<std::string> kWords = {"the",  "red",   "green", "blue",  "tal
                                          "sat",  "ran",   "flew",  "swam",  "on",   "under", "over",  "near", "a",    "mat",
                                          "tree", "house", "river", "stone", "who",  "what",  "where", "did",  "and",  "then"};
 
-/// Words by a small generator of its own, so that the file is the same everywhere.
+/// Words from a small generator, so that the file is the same everywhere.
 class Words {
  public:
   const std::string& next() {
@@ -78,7 +78,7 @@ SquadFixture::SquadFixture() {
   options.type = at::kDouble;
   Bert bert(config, options, 7);
   const at::NoGradGuard no_grad;
-  // Larger than BERT begins with, so that mistakes show.
+  // Larger than BERT's initial values, so that mistakes show.
   for (NamedTensor& parameter : bert.model().parameters) parameter.tensor.mul_(parameter.tensor.dim() > 1 ? 5.0 : 1.0);
   write_tensors(path("model/model.safetensors"), bert.model().parameters, {{"format", "pt"}});
 }

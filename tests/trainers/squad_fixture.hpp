@@ -18,15 +18,15 @@ class SquadFixture {
   SquadFixture();
   std::string path(const std::string& name) const { return folder_ / name; }
   std::filesystem::path folder() const { return folder_.path(); }
-  /// `run --task bert_squad ...` on that data in windows of 32 tokens, fp64, with further options behind.
+  /// Returns `run --task bert_squad ...` on that data in windows of 32 tokens, fp64, with further options behind.
   std::vector<std::string> options(const std::vector<std::string>& more) const;
-  /// What trainer_parity_worker writes of such a run without evaluation, `size` ranks of ddp or the baseline. `mode` is the
-  /// worker's. A failure is thrown, with what it said.
+  /// Returns the output of trainer_parity_worker for such a run without evaluation, `size` ranks of ddp or the baseline. `mode`
+  /// is the worker's. Throws the message of a failure.
   Dump train(int size, const std::vector<std::string>& more, const std::string& mode = "exact") const;
-  /// How the ranks of such a run ended.
+  /// Returns how the ranks of such a run ended.
   std::vector<Ended> ranks_of(int size, const std::vector<std::string>& more, const std::string& mode,
                               const std::string& dump) const;
-  /// The same as a command of hpcbench-train.
+  /// Returns the same as a command of hpcbench-train.
   std::vector<std::string> command(const std::vector<std::string>& more) const;
 
  private:

@@ -5,7 +5,8 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Parameters whose true gradient is zero, because a softmax does not see a shift: rounding noise, of which Adam makes steps.
+/// Returns parameters whose true gradient is zero, because a softmax ignores a shift: rounding noise, from which Adam makes
+/// steps.
 bool is_gauge(const std::string& name) {
   return name.find("key.bias") != std::string::npos || name.find("layer.1.output.LayerNorm.bias") != std::string::npos ||
          name.find("qa_outputs.bias") != std::string::npos;
@@ -111,7 +112,7 @@ TEST_CASE("without padding in the softmax all paddings agree") {
     check_near(padded, packed, "gradient/1/", 1e-10, 1e-10);
     check_near(padded, packed, "state/", 1e-10, 1e-10);
   }
-  // Grouped by length only the order is another: with all samples in one batch it does not matter.
+  // Grouping by length only changes the order: with all samples in one batch it does not matter.
   const std::vector<std::string> one =
       joined(kSquadSgd, {"--pad-in-softmax", "false", "--max-steps", "1", "--batch-size", "100", "--dropout", "0"});
   check_near(fixture.train(1, joined(one, {"--padding", "grouped"})), fixture.train(1, joined(one, {"--padding", "none"})),

@@ -18,7 +18,7 @@ Ended run_squad(const SquadFixture& fixture, const std::vector<std::string>& mor
   return run_alone(fixture.folder(), fixture.command(more), environment);
 }
 
-/// Exit code and message of a run that is refused.
+/// Returns exit code and message of a run that is refused.
 std::string refusal(const SquadFixture& fixture, const std::vector<std::string>& more, int exit_code) {
   const Ended ended = run_squad(fixture, more);
   CAPTURE(ended.err);
@@ -34,7 +34,7 @@ bool says(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("bert_squad learns; events, predictions, saved model and TensorBoard file are there") {
+TEST_CASE("bert_squad learns, and writes events, predictions, saved model and TensorBoard file") {
   const SquadFixture fixture;
   const std::vector<std::string> options = {"--train-share", "0.75", "--epochs",      "12",     "--lr",        "5e-3",
                                             "--dropout",     "0",    "--batch-size",  "6",      "--precision", "fp32",
@@ -99,7 +99,7 @@ TEST_CASE("bert_squad learns; events, predictions, saved model and TensorBoard f
   CHECK(saved.tensors().front().type == ElementType::f32);
   CHECK(std::distance(std::filesystem::directory_iterator(fixture.path("tensorboard")), {}) == 1);
 
-  // The saved model, asked again, has the loss that was measured; two ranks share the questions.
+  // The saved model, evaluated again, has the measured loss; two ranks share the questions.
   const std::vector<std::string> again = {"--model",        fixture.path("saved"),
                                           "--train-share",  "0.75",
                                           "--precision",    "fp32",
@@ -142,7 +142,7 @@ TEST_CASE("early stopping: after so many evaluations without a lower loss, the b
   CHECK(std::distance(best, evaluations.end()) == 3);
   CHECK(stop[0].at("best_epoch") == best->at("epoch"));
   CHECK(stop[0].at("best_val_loss") == best->at("val_loss"));
-  // What was traced until then is kept.
+  // The trace so far is kept.
   CHECK(says(ended.out, "trace of steps 3-"));
   CHECK(std::filesystem::exists(fixture.path("out/trace/rank-0.json")));
   // Resumed, it has nothing to do.
@@ -181,11 +181,11 @@ TEST_CASE("memory does not grow with the steps") {
     REQUIRE(ended.exit_code == 0);
     return event_lines(events, "run_end").front().at("max_rss_bytes").get<double>();
   };
-  // A graph that nobody lets go costs 64 kB a step here at least.
+  // A graph that is never released costs at least 64 kB a step here.
   CHECK(peak_bytes("400") < peak_bytes("40") + 8e6);
 }
 
-TEST_CASE("no validation data is said, and no error") {
+TEST_CASE("missing validation data is reported, and no error") {
   const SquadFixture fixture;
   const Ended ended = run_squad(fixture, {"--max-steps", "1", "--events", fixture.path("e")});
   CHECK(ended.exit_code == 0);
@@ -194,7 +194,7 @@ TEST_CASE("no validation data is said, and no error") {
   CHECK(event_lines(fixture.path("e"), "warning").front().at("code") == "no_validation");
 }
 
-TEST_CASE("a folder for predictions that cannot be made is said before training") {
+TEST_CASE("a folder for predictions that cannot be made is reported before training") {
   const SquadFixture fixture;
   const Ended ended =
       run_alone(fixture.folder(), fixture.command({"--train-share", "0.7", "--max-steps", "1", "--output",
@@ -204,7 +204,7 @@ TEST_CASE("a folder for predictions that cannot be made is said before training"
   CHECK(event_lines(fixture.path("e"), "step").empty());
 }
 
-TEST_CASE("a saved folder says whether case was kept, and a run that reads it the other way warns") {
+TEST_CASE("a saved folder states whether case was kept, and a run that reads it the other way warns") {
   const SquadFixture fixture;
   const auto lower_case_saved = [&](std::vector<std::string> more) {
     more.insert(more.end(),
@@ -328,7 +328,7 @@ TEST_CASE("weights and vocabularies that do not fit are refused with every name"
   CHECK(says(refusal(fixture, {"--model", bad}, 3), "model.safetensors"));
   std::filesystem::remove(bad + "/model.safetensors");
   CHECK(says(refusal(fixture, {"--model", bad}, 3), "model.safetensors"));
-  // Whatever it holds: what to do is said.
+  // Whatever it contains, the error states what to do.
   for (const char* bytes : {"PK\x03\x04 more", "x", ""}) {
     std::ofstream(bad + "/pytorch_model.bin") << bytes;
     const std::string advice = refusal(fixture, {"--model", bad}, 3);

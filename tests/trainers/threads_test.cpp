@@ -1,4 +1,4 @@
-// Whole runs: what they come to does not depend on the number of threads.
+// Whole runs: the results do not depend on the number of threads.
 
 #include "trainers/squad_fixture.hpp"
 #include "trainers/torch_doctest.hpp"
@@ -7,7 +7,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// The bytes of gradients, parameters and optimiser state that
+/// Returns the bytes of gradients, parameters and optimiser state that
 /// trainer_parity_worker writes of a run with so many threads.
 std::string bytes_with(int threads, const std::filesystem::path& folder, const std::vector<std::string>& options) {
   std::vector<std::string> command = {program("trainer_parity_worker"), (folder / "dump").string(), "exact"};
@@ -48,8 +48,7 @@ TEST_CASE("BERT with AdamW, dropout on: the same bits with 1, 2, 3 and 4 threads
 TEST_CASE(
     "mnist_rnn, dropout on: 1, 2, 3 and 4 threads differ in nothing but "
     "the products' rounding") {
-  // LibTorch's products of these shapes split their sums by the number of
-  // threads.
+  // LibTorch's products of these shapes split their sums by the number of threads.
   const TemporaryFolder folder;
   const std::vector<std::string> options = {"run",    "--data",      mnist_folder(), "--strategy", "baseline",
                                             "--eval", "false",       "--max-steps",  "2",          "--batch-size",

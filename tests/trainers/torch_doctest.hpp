@@ -1,6 +1,6 @@
 #pragma once
 
-// LibTorch's headers and doctest both define CHECK: doctest's is meant here. Every test of this folder includes this first.
+// LibTorch's headers and doctest both define CHECK: tests need doctest's. Every test of this folder includes this first.
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #undef CHECK
@@ -15,7 +15,7 @@
 
 namespace hpcbench::train {
 
-/// ||a - b|| / ||b||, or ||a - b|| where b is 0.
+/// Returns ||a - b|| / ||b||, or ||a - b|| if b is 0.
 inline double relative_difference(const at::Tensor& a, const at::Tensor& b) {
   const double norm = b.norm().item<double>();
   const double difference = (a - b).norm().item<double>();

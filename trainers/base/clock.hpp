@@ -4,12 +4,12 @@
 
 namespace hpcbench::train {
 
-/// Seconds of the monotonic clock, for durations only.
+/// Returns the seconds of the monotonic clock, for durations only.
 inline double monotonic_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Seconds since the epoch, for time stamps only.
+/// Returns the seconds since the epoch, for time stamps only.
 inline double unix_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace hpcbench::train

@@ -8,7 +8,7 @@
 
 namespace hpcbench::train {
 
-/// Calls `late` once, in a thread of its own, when it has lived for `limit`: for calls that block and have no time limit.
+/// Calls `late` once, in its own thread, when the object has lived for `limit`: for blocking calls without a time limit.
 class Deadline {
  public:
   Deadline(std::chrono::milliseconds limit, std::function<void()> late)
@@ -31,7 +31,7 @@ class Deadline {
   std::mutex mutex_;
   std::condition_variable met_signal_;
   bool met_ = false;
-  std::thread thread_;  // last: it uses what stands above
+  std::thread thread_;  // last: it uses the members above
 };
 
 }  // namespace hpcbench::train

@@ -5,25 +5,26 @@
 
 namespace hpcbench::train {
 
-/// What a user asked for is wrong. `what()` begins with "error: "; the program exits with 2.
+/// The user's request is wrong. `what()` begins with "error: "; the program exits with 2.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The same of what all ranks have told each other: each of them finds it, at the same point, and needs no other's word.
+/// An InputError about facts that all ranks have exchanged: each rank finds it at the same point, without a message from
+/// another.
 class SharedInputError : public InputError {
  public:
   using InputError::InputError;
 };
 
-/// A file that is needed cannot be read, or does not hold what it should. `what()` begins with "error: "; exit code 3.
+/// A required file cannot be read or has wrong content. `what()` begins with "error: "; exit code 3.
 class DataError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Another rank failed first; `what()` is the root cause in that rank's words. Exit code 1.
+/// Another rank failed first; `what()` is that rank's message with the root cause. Exit code 1.
 class PeerError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -35,7 +36,7 @@ class Diverged : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// SIGTERM came, and the loop stopped at a step boundary. Exit code 143.
+/// SIGTERM was received, and the loop stopped at a step boundary. Exit code 143.
 class Terminated : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

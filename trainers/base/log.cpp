@@ -30,7 +30,7 @@ class Terminal final : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 };
 
-/// `[rank 1, step 12]`.
+/// Prints `[rank 1, step 12]`.
 class Place final : public spdlog::custom_flag_formatter {
  public:
   explicit Place(int rank) : rank_(rank) {}
@@ -46,7 +46,7 @@ class Place final : public spdlog::custom_flag_formatter {
   int rank_;
 };
 
-/// The text in one line, without the level that it begins with.
+/// Prints the text in one line, without the level at its beginning.
 class Text final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& record, const std::tm&, spdlog::memory_buf_t& line) override {
@@ -61,7 +61,7 @@ class Text final : public spdlog::custom_flag_formatter {
   std::unique_ptr<spdlog::custom_flag_formatter> clone() const override { return std::make_unique<Text>(); }
 };
 
-/// The file of one rank: of many ranks most have nothing to say, so it is made when there is something.
+/// The file of one rank, created with its first record: most ranks of many have none.
 class RunLog final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   RunLog(int rank, std::filesystem::path path) : rank_(rank), path_(std::move(path)) {}
@@ -91,7 +91,7 @@ class RunLog final : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 spdlog::logger& the_logger() {
-  // Never taken apart: threads that end the process may still say why.
+  // Never destroyed: threads may still log why they end the process.
   static auto* const kLogger = [] {
     auto* made = new spdlog::logger("hpcbench-train", std::make_shared<Terminal>());
     made->set_error_handler([](const std::string& /*what*/) {});

@@ -37,7 +37,7 @@ std::string option_of(const std::string& name) {
   return option;
 }
 
-/// A setting of the table, and what the command line says of it.
+/// A setting of the table, and its value on the command line.
 struct Given {
   const SettingRow* row;
   const commandline::Option* option = nullptr;
@@ -73,7 +73,7 @@ Command read_command(const std::vector<std::string>& arguments, const Environmen
   program.footer("Try `hpcbench-train run --help`.");
   std::list<Given> given;
   program.add_command("run", "train a task", [&](commandline::Command& run) { declare_run(run, given); });
-  // These have parsers of their own; here they are named for --help.
+  // These have their own parsers; they are added here for --help.
   for (const TaskCommand& other : others) program.add_command(other.name, other.summary);
   Command command;
   command.text = parse_or_refuse(program, arguments).text;

@@ -11,7 +11,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Names that the runner puts beside the trainer's own.
+/// Names that the runner adds to the trainer's own.
 constexpr std::array<std::string_view, 5> kRunnerNames = {"nodes", "gpus_per_node", "gpus", "repeat", "run_dir"};
 
 nlohmann::json read_json(const std::filesystem::path& path) {

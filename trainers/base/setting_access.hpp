@@ -11,8 +11,8 @@
 #include "base/settings.hpp"
 #include "base/text.hpp"
 
-/// How a row of a setting reads its text, and says its value: one function for each kind of member, of Settings or of a task's
-/// own struct. Of a text that is none of the kind: InputError, which begins with `where` and says what is needed.
+/// How a row of a setting parses its text and prints its value: one function for each kind of member, of Settings or of a
+/// task's own struct. InputError for a text of another kind; it begins with `where` and states the valid values.
 namespace hpcbench::train {
 
 [[noreturn]] void refuse_value(const std::string& where, const std::string& text, const std::string& needed);
@@ -51,13 +51,13 @@ SettingValue said(const std::optional<T>& value) {
 
 using Set = std::function<void(Settings&, const std::string& text, const std::string& where)>;
 
-/// How a member of Settings is set, and said.
+/// Sets and prints a member of Settings.
 struct Access {
   Set set;
   std::function<SettingValue(const Settings&)> get;
 };
 
-/// What has the member: Settings itself, or the settings of a task in it.
+/// Returns the owner of the member: Settings itself, or the settings of a task in it.
 template <class Owner>
 Owner& owner_of(Settings& settings) {
   if constexpr (std::is_same_v<Owner, Settings>) {
@@ -97,7 +97,7 @@ Access real_of(M Owner::*member, double least, const std::string& needed) {
           [member](const Settings& s) { return said(owner_of<Owner>(s).*member); }};
 }
 
-/// A number in (0, 1].
+/// Parses a number in (0, 1].
 template <class Owner>
 Access share_of(std::optional<double> Owner::*member) {
   constexpr const char* kNeeded = "a number above 0 and at most 1";
@@ -133,7 +133,7 @@ Access choice_of(M Owner::*member, std::vector<typename ValueOf<M>::Type> choice
           [member](const Settings& s) { return said(owner_of<Owner>(s).*member); }};
 }
 
-/// Rows in the making.
+/// Collects rows.
 class RowList {
  public:
   SettingRow& add(const char* name, const char* value_name, const char* help, Access access) {

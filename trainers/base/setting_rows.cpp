@@ -10,7 +10,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// How much is trained, in which order.
+/// Adds the amount and order of training.
 void add_amounts(RowList& rows) {
   rows.add("task", "NAME", "what is trained", text_of(&Settings::task));
   rows.add("strategy", "NAME",
@@ -40,7 +40,7 @@ void add_amounts(RowList& rows) {
            choice_of(&Settings::order, {Order::strided, Order::batches}));
 }
 
-/// How parameters move.
+/// Adds the settings of parameter updates.
 void add_updates(RowList& rows) {
   rows.add("optimizer", "NAME", "sgd, adadelta or adamw",
            choice_of(&Settings::optimizer, {OptimizerKind::sgd, OptimizerKind::adadelta, OptimizerKind::adamw}));
@@ -70,7 +70,7 @@ void add_updates(RowList& rows) {
   rows.add("dropout", "X", "of activations, 0: off", dropout);
 }
 
-/// What is evaluated, and the strategies' own.
+/// Adds evaluation, and the strategies' own settings.
 void add_ways(RowList& rows) {
   rows.add("eval", "BOOL", "validate after each epoch (true)", switch_of(&Settings::eval));
   rows.add("patience", "N", "stop after N validations without a lower loss", count_of(&Settings::patience, 1, kMaxInt));
@@ -115,7 +115,7 @@ Access steps_of(std::optional<StepRange> Settings::*member) {
       [member](const Settings& s) { return s.*member ? SettingValue(to_string(*(s.*member))) : SettingValue(); }};
 }
 
-/// What is kept and written, and how the machine is used: none of it decides what is computed.
+/// Adds output and the use of the machine: nothing here changes what is computed.
 void add_surroundings(RowList& rows) {
   const auto add = [&](const char* name, const char* value_name, const char* help, Access access) {
     rows.add(name, value_name, help, std::move(access)).decides = false;
@@ -127,7 +127,7 @@ void add_surroundings(RowList& rows) {
   add("checkpoint_format", "NAME",
       "of the last state: whole, one file; or sharded: each rank writes what it holds, nothing is gathered (whole)",
       choice_of(&Settings::checkpoint_format, {CheckpointFormat::whole, CheckpointFormat::sharded}));
-  add("resume", "DIR", "go on from DIR/last.safetensors, bit for bit as if there had been no interruption",
+  add("resume", "DIR", "continue from DIR/last.safetensors, bit for bit as if there had been no interruption",
       text_of(&Settings::resume));
   add("save", "DIR", "write the trained model there", text_of(&Settings::save));
   add("output", "DIR", "where checkpoint/, tensorboard/, trace/ and predictions.json go (the folder of run.json)",
@@ -137,7 +137,7 @@ void add_surroundings(RowList& rows) {
   add("tensorboard", "BOOL", "losses and learning rate for TensorBoard, too (false)", switch_of(&Settings::tensorboard));
   add("log_every", "N", "a step event every N steps, 0: none (50)", count_of(&Settings::log_every, 0));
   add("trace", "STEPS",
-      "operators, and a GPU's kernels and copies, of steps 5-7, say: OUTPUT/trace/rank-R.json, for Perfetto (none)",
+      "operators, and a GPU's kernels and copies, of steps such as 5-7: OUTPUT/trace/rank-R.json, for Perfetto (none)",
       steps_of(&Settings::trace));
   add("timeout", "S", "seconds after which a rank that does not answer counts as lost (120)",
       real_of(&Settings::timeout_s, 1, "a number of seconds, at least 1"));
@@ -151,7 +151,7 @@ void add_surroundings(RowList& rows) {
       switch_of(&Settings::cuda_graphs));
 }
 
-/// What the tasks say of a setting that all have, and of `task` which there are.
+/// Returns the help of a setting with the notes of tasks; for `task`, with the existing tasks.
 std::string help_with_tasks(const SettingRow& row) {
   std::string help = row.help;
   for (const TaskSettings& task : task_settings()) {

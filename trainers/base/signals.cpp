@@ -21,7 +21,8 @@ void install_signal_flags() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGUSR1, &action, nullptr);
-  // LibTorch's store writes to its socket with plain send(): to a rank that was killed that is an error to report, not our end.
+  // LibTorch's store writes to its socket with plain send(): if a rank was killed, this must be an error to report, not the end
+  // of this process.
   std::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -8,37 +8,35 @@
 
 namespace hpcbench::train {
 
-/// What a task adds to the settings. It stands in the task's folder and needs no LibTorch; functions that are not given do
-/// nothing.
+/// A task's part of the settings, defined in the task's folder without LibTorch; functions that are not given do nothing.
 struct TaskSettings {
   std::string name;
-  /// The settings that it alone knows; Settings::own() has their values.
+  /// The settings of this task alone; Settings::own() has their values.
   std::vector<SettingRow> (*rows)() = [] { return std::vector<SettingRow>(); };
-  /// For --help, of settings that all tasks have: the setting, and what the task means by it or has as its default.
+  /// For --help, on settings that all tasks have: the setting, and the task's meaning or default.
   std::vector<std::pair<std::string, std::string>> notes = {};
-  /// Of --help: what may stand behind `hpcbench-train run`.
+  /// For --help: examples of arguments behind `hpcbench-train run`.
   std::vector<std::string> examples = {};
-  /// What it uses where nothing is said.
+  /// Sets the task's defaults.
   void (*set_defaults)(Settings& settings) = [](Settings&) {};
-  /// The name of the one of its settings that chooses other defaults, and what these are once it is set; empty: none.
+  /// The name of one of its settings that selects other defaults, and the function that sets them; empty: none.
   std::string preset = {};
   void (*apply_preset)(Settings& settings) = [](Settings&) {};
   bool has_bf16 = false;
   /// InputError for settings that contradict each other.
   void (*check)(const Settings& settings) = [](const Settings&) {};
-  /// Whether it has kernels of its own for GPUs, which do what these settings ask for. Whether they take its model's size, it
-  /// says later (Task::choose_kernels()).
+  /// Returns whether it has GPU kernels that implement these settings. Task::choose_kernels() later checks the model's size.
   bool (*has_gpu_kernels)(const Settings& settings) = [](const Settings&) { return false; };
-  /// InputError for what neither LibTorch's operators (`kernels: torch`) nor a GPU can do.
+  /// InputError for settings that neither LibTorch's operators (`kernels: torch`) nor a GPU support.
   void (*check_torch_kernels)(const Settings& settings) = [](const Settings&) {};
-  /// Whether LibTorch's operators, and on a GPU our own kernels beside them, may draw dropout from the device's generator.
+  /// Returns whether LibTorch's operators, and our own GPU kernels beside them, may draw dropout from the device's generator.
   bool (*can_draw_on_device)(const Settings& settings) = [](const Settings&) { return true; };
 };
 
-/// The table of tasks, whose first is the default; tasks/task_settings.cpp has it.
+/// Returns the table of tasks, beginning with the default; tasks/task_settings.cpp defines it.
 const std::vector<TaskSettings>& task_settings();
 
-/// Null for a task that there is not.
+/// Returns null for an unknown task.
 const TaskSettings* find_task_settings(const std::string& name);
 
 }  // namespace hpcbench::train

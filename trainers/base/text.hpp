@@ -9,7 +9,7 @@
 
 namespace hpcbench::train {
 
-/// The arguments as an ostream prints them, one after the other. (LibTorch brings an fmt of its own, so none is used here.)
+/// Returns the arguments as an ostream prints them, one after the other. (LibTorch brings its own fmt, so none is used here.)
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::ostringstream out;
@@ -17,7 +17,7 @@ std::string concat(const Parts&... parts) {
   return out.str();
 }
 
-/// A number with so many decimals: `0.50`.
+/// Returns a number with this many decimals: `0.50`.
 std::string decimals(double value, int count);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);

@@ -30,10 +30,10 @@ std::optional<int> environment_integer(const Environment& environment, const cha
   return number;
 }
 
-/// Who started the ranks, by the variables that tell each its place.
+/// A launcher of ranks, and the variables by which it tells each rank its place.
 struct Launcher {
   const char *rank, *size, *local_rank, *local_size;
-  const char* mark = nullptr;  // set where it did; null: where rank or size is
+  const char* mark = nullptr;  // set by this launcher; null: rank or size are sufficient
   bool is_mpirun = false;
 };
 
@@ -69,7 +69,8 @@ void read_meeting_place(const Environment& environment, const Launcher& launcher
   }
 }
 
-/// Of Slurm's count of tasks for each node (`8(x2),4`: two nodes with 8, one with 4) that of node number `node`, from 0.
+/// Returns the number of tasks of node number `node`, from 0, in Slurm's list of tasks per node (`8(x2),4`: two nodes with 8,
+/// one with 4).
 std::optional<int> tasks_of_node(const std::string& tasks_per_node, int node) {
   std::istringstream groups(tasks_per_node);
   for (std::string group; std::getline(groups, group, ',');) {
@@ -85,7 +86,7 @@ std::optional<int> tasks_of_node(const std::string& tasks_per_node, int node) {
   return std::nullopt;
 }
 
-/// How many tasks Slurm started on this node: SLURM_TASKS_PER_NODE is set with and without --ntasks-per-node.
+/// Returns the number of tasks that Slurm started on this node: SLURM_TASKS_PER_NODE is set with and without --ntasks-per-node.
 std::optional<int> slurm_tasks_here(const Environment& environment) {
   const std::optional<int> node = environment_integer(environment, "SLURM_NODEID", 0);
   for (const char* const name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {

@@ -6,7 +6,7 @@
 
 namespace hpcbench::train {
 
-/// Which process of how many this is, and where the ranks meet.
+/// The rank and number of processes, and the address where the ranks meet.
 struct World {
   int rank = 0;
   int size = 1;
@@ -19,24 +19,25 @@ struct World {
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
-/// The process's own environment.
+/// Returns a variable of the process's own environment.
 std::optional<std::string> process_environment(const char* name);
 
-/// From RANK, WORLD_SIZE, LOCAL_RANK (torchrun, hpcbench); else as mpirun of Open MPI, or of MPICH and Intel MPI, says; else in
-/// a step of Slurm from SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID; else a single process. MASTER_ADDR falls back to the
-/// first host of SLURM_STEP_NODELIST, else SLURM_JOB_NODELIST, MASTER_PORT to 15000 + the last four digits of the job's id.
-/// InputError names the variable that is missing or wrong, or says that a job of several tasks needs srun.
+/// Reads the place of this process from RANK, WORLD_SIZE, LOCAL_RANK (torchrun, hpcbench); else from the variables of mpirun
+/// (Open MPI, or MPICH and Intel MPI); else, in a step of Slurm, from SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID; else
+/// it is a single process. MASTER_ADDR falls back to the first host of SLURM_STEP_NODELIST, else SLURM_JOB_NODELIST,
+/// MASTER_PORT to 15000 + the last four digits of the job's id. InputError names the variable that is missing or wrong, or
+/// states that a job of several tasks needs srun.
 World read_world(const Environment& environment);
 
-/// The first host of a Slurm node list: `node[03-05,9],x` gives `node03`.
+/// Returns the first host of a Slurm node list: `node[03-05,9],x` gives `node03`.
 std::string first_host(const std::string& node_list);
 
-/// How many threads LibTorch shall use: OMP_NUM_THREADS, else this process's share of the cores.
+/// Returns the number of threads for LibTorch: OMP_NUM_THREADS, else this process's share of the cores.
 int thread_count(const Environment& environment, const World& world);
 
-/// Where the ranks of this node fill the cores that they may use exactly (local_size x threads), binds the calling thread to
-/// its share of them: a scheduler that wakes two ranks on one core halves their speed. Does nothing, and returns false,
-/// otherwise.
+/// Binds the calling thread to its share of the allowed cores and returns true, if the ranks of this node use exactly all of
+/// them (local_size x threads): a scheduler that wakes two ranks on one core halves their speed. Otherwise does nothing and
+/// returns false.
 bool bind_to_share_of_cores(const World& world, int threads);
 
 }  // namespace hpcbench::train

@@ -11,7 +11,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// The processor's best instructions for products in bf16; absent where this does not know the processor's kind.
+/// Returns the processor's best instructions for products in bf16; nullopt for an unknown kind of processor.
 std::optional<std::string> bf16_instructions() {
 #if defined(__x86_64__)
   constexpr unsigned kExtendedFeatures = 7;

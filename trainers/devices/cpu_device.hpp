@@ -4,7 +4,7 @@
 
 namespace hpcbench::train {
 
-/// The CPU. A test inherits from it what it does not change.
+/// The CPU. Test devices inherit from it.
 class CpuDevice : public Device {
  public:
   at::Device place() const override { return at::kCPU; }

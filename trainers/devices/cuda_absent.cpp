@@ -1,4 +1,4 @@
-// What stands for cuda_device.cpp and cuda_program.cpp in a build whose LibTorch has no CUDA.
+// Replaces cuda_device.cpp and cuda_program.cpp in a build whose LibTorch has no CUDA.
 #include "devices/device.hpp"
 #include "devices/gpu_program.hpp"
 

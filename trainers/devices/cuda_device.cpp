@@ -20,7 +20,8 @@ namespace hpcbench::train {
 
 namespace {
 
-/// As nvidia-smi writes it; the name of a MIG instance (`NVIDIA H100 80GB HBM3 MIG 1g.10gb`) says that it is one.
+/// Returns the uuid as nvidia-smi writes it; the name of a MIG instance (`NVIDIA H100 80GB HBM3 MIG 1g.10gb`) shows that it is
+/// one.
 std::string uuid_text(const cudaUUID_t& uuid, const std::string& model) {
   constexpr const char* kHex = "0123456789abcdef";
   std::string text = model.find(" MIG ") == std::string::npos ? "GPU-" : "MIG-";
@@ -46,7 +47,7 @@ Gpu read_gpu(int number) {
   return gpu;
 }
 
-/// `12.4` from 12040, `9.10.2` from 91002.
+/// Returns `12.4` from 12040, `9.10.2` from 91002.
 std::string version_text(long number, long major_unit, long minor_unit) {
   const std::string text = concat(number / major_unit, ".", number % major_unit / minor_unit);
   return minor_unit == 10 ? text : concat(text, ".", number % minor_unit);
@@ -59,7 +60,7 @@ std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The NUMA node beside which the GPU stands; empty where the kernel does not say.
+/// Returns the NUMA node beside the GPU; empty if the kernel does not report it.
 std::string numa_node(const Gpu& gpu) {
   std::string folder = gpu.pci_bus;
   for (char& letter : folder) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
@@ -93,7 +94,7 @@ class CudaDevice final : public Device {
                                                             {"tf32_matmul", yes_or_no(at::globalContext().allowTF32CuBLAS())},
                                                             {"tf32_cudnn", yes_or_no(at::globalContext().allowTF32CuDNN())}};
     for (auto& fact : read_nvml(kNvmlName, gpu.pci_bus)) all.push_back(std::move(fact));
-    std::erase_if(all, [](const auto& fact) { return fact.second.empty(); });  // unknown is absent
+    std::erase_if(all, [](const auto& fact) { return fact.second.empty(); });  // unknown facts are left out
     return all;
   }
 
@@ -173,13 +174,13 @@ Machine find_machine(const Environment& environment) {
   machine.visible_list = environment("CUDA_VISIBLE_DEVICES").value_or("");
   machine.driver = driver_version(file_text("/proc/driver/nvidia/version"));
   machine.cuda_build_version = version_text(CUDART_VERSION, 1000, 10);
-  int newest = 0;  // 0 where there is no driver
+  int newest = 0;  // 0 without a driver
   if (cudaDriverGetVersion(&newest) == cudaSuccess && newest > 0) machine.cuda_driver_version = version_text(newest, 1000, 10);
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) {
     machine.why_no_gpu = cudaGetErrorString(status);
-    static_cast<void>(cudaGetLastError());  // it is told, and must not meet the next call
+    static_cast<void>(cudaGetLastError());  // the error is handled and must not appear at the next call
     return machine;
   }
   for (int number = 0; number < count; ++number) machine.gpus.push_back(read_gpu(number));
@@ -187,22 +188,22 @@ Machine find_machine(const Environment& environment) {
 }
 
 std::unique_ptr<Device> make_cuda_device(const DevicePlan& plan, const Settings& settings, const Machine& machine) {
-  // Before the first call of NCCL. What the user has set stays. A collective beyond the timeout ends the process (3: without
-  // waiting for the communicator).
+  // Must precede the first call of NCCL. A variable that the user has set is kept. A collective beyond the timeout ends the
+  // process (3: without waiting for the communicator).
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3", 0);
-  // Before that ranks would write down what they were at, into the user's home, and the watchdog would wait for it, five times
-  // 15 s: ours say so themselves, and a hang is to be over within the timeout and 5 s.
+  // Otherwise ranks would first write their state into the user's home, and the watchdog would wait for that five times 15 s:
+  // our ranks report it themselves, and a hang must end within the timeout and 5 s.
   setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "0", 0);
   setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "20", 0);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(plan.first_gpu), /*force=*/true);
   at::Context& context = at::globalContext();
   context.lazyInitDevice(at::kCUDA);
-  // cuBLAS gives the same bits each time with a workspace for each stream, and LibTorch provides one. CUBLAS_WORKSPACE_CONFIG
-  // is another way: LibTorch (2.11 to 2.13) then compiles a regular expression at every product, which took more of a step of
-  // BERT-base on an H100 than all the rest.
+  // cuBLAS gives the same bits each time with a workspace for each stream, which LibTorch provides. CUBLAS_WORKSPACE_CONFIG
+  // would do so, too, but LibTorch (2.11 to 2.13) then compiles a regular expression at every product, which took more of a
+  // step of BERT-base on an H100 than all the rest.
   const bool deterministic = settings.deterministic.value_or(true);
   context.setDeterministicCuDNN(deterministic);
-  // Attention's backward, too. Memory that is about to be written needs no filling.
+  // Including attention's backward. Memory that will be written needs no filling.
   context.setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
   context.setDeterministicFillUninitializedMemory(false);
   context.setBenchmarkCuDNN(false);

@@ -14,7 +14,7 @@ class CudaGraphWork final : public CapturedWork {
  public:
   CudaGraphWork(at::Device place, const std::function<std::vector<at::Tensor>()>& work) {
     const c10::cuda::CUDAGuard guard(place);
-    // A graph has a pool of memory of its own: what others have left in LibTorch's cache would stay beside it.
+    // A graph has its own memory pool: tensors that LibTorch's cache keeps would take memory in addition.
     c10::cuda::device_synchronize();
     c10::cuda::CUDACachingAllocator::emptyCache();
     try {
@@ -34,7 +34,7 @@ class CudaGraphWork final : public CapturedWork {
     try {
       results_ = work();
     } catch (...) {
-      // So that the stream can be used by who reports the failure, which is this one and not that of the capture's end.
+      // Ends the capture so that the caller, who reports the first failure and not that of ending, can use the stream.
       try {
         graph_.capture_end();
       } catch (const std::exception&) {

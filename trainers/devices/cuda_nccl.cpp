@@ -17,8 +17,8 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Has NCCL write what it connects into a file of ours, unless the user wants a log. NCCL reads these variables once, when it
-/// is first used: they are taken back, so that neither the record nor a child has them.
+/// Makes NCCL log its connections into a temporary file, unless the user requests a log. NCCL reads these variables once, at
+/// its first use: they are then restored, so that neither the record nor a child has them.
 class ConnectionLog {
  public:
   ConnectionLog() {
@@ -52,7 +52,7 @@ class ConnectionLog {
   static constexpr std::pair<const char*, const char*> kVariables[] = {
       {"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_SUBSYS", "INIT,NET"}, {"NCCL_DEBUG_FILE", nullptr}};
   std::error_code error_;
-  std::string path_;  // empty: no log of ours
+  std::string path_;  // empty: no log
 };
 
 }  // namespace
@@ -62,13 +62,13 @@ NcclTransport add_nccl(const c10::intrusive_ptr<c10d::ProcessGroup>& group, cons
   const ConnectionLog log;
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = timeout;
-  group->setBoundDeviceId(place);  // setBackend() hands it on
-  // A prefix of its own keeps NCCL's keys apart from Gloo's and ours.
+  group->setBoundDeviceId(place);  // setBackend() passes it on
+  // Its own prefix keeps NCCL's keys apart from those of Gloo and of the trainer.
   const auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(c10::make_intrusive<c10d::PrefixStore>("nccl", store),
                                                                 group->getRank(), group->getSize(), options);
   group->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, nccl);
-  // It lives until the process ends, as that does without destructors: its own would warn on the standard error of every good
-  // run that nobody took the communicators apart, which would take all ranks to do.
+  // Lives until the process ends, without destructors: its own would warn on the standard error of every good run that the
+  // communicators were not destroyed, which needs all ranks.
   c10::raw::intrusive_ptr::incref(nccl.get());
   std::vector<at::Tensor> ones = {at::ones({1}).to(place)};
   group->allreduce(ones)->wait();

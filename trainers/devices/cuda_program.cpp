@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kCannotCompile = "the kernels for GPUs cannot be compiled: ";
 constexpr const char* kOrTorch = "; `kernels: torch` does without";
 
-/// What is called of NVRTC and of the driver, whose results are 0 for success. LibTorch's own library for them is loaded when
-/// the program needs it, so that a machine without NVRTC can train as well; their headers need not be there to build.
+/// The functions of NVRTC and of the driver in use, whose results are 0 for success. LibTorch's own library for them is loaded
+/// when the program needs it, so that a machine without NVRTC can train, too; the build does not need their headers.
 class CompilerLibrary {
  public:
   CompilerLibrary() {
@@ -98,7 +98,7 @@ class CudaProgram final : public GpuProgram {
 
  private:
   struct Compiled {
-    CompilerLibrary::Module module = nullptr;  // until the process ends, as the GPU's context
+    CompilerLibrary::Module module = nullptr;  // until the process ends, like the GPU's context
     std::int64_t multiprocessors = 1;
     std::map<std::string, CompilerLibrary::Function> functions;
   };
@@ -121,7 +121,7 @@ class CudaProgram final : public GpuProgram {
     const c10::cuda::CUDAGuard guard(place);
     cudaDeviceProp properties{};
     C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, place.index()));
-    C10_CUDA_CHECK(cudaFree(nullptr));  // makes the GPU's context, into which the code is loaded
+    C10_CUDA_CHECK(cudaFree(nullptr));  // creates the GPU's context, into which the code is loaded
     const std::string architecture = concat("sm_", properties.major, properties.minor);
     std::string& code = code_[architecture];
     if (code.empty()) code = code_for(architecture);

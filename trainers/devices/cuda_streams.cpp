@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kSecondsPerMillisecond = 1e-3;
 
-/// Four marks: the work's begin and end in the side stream, and in the computing stream before and after it waited for the end.
+/// Records four events: begin and end of the work in the side stream, and before and after the wait for its end in the
+/// computing stream.
 class CudaSpan final : public Span {
  public:
   explicit CudaSpan(c10::DeviceIndex gpu) : gpu_(gpu) {}

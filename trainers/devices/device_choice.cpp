@@ -18,10 +18,10 @@ std::string gpus_text(std::size_t count) {
   return concat(count, count == 1 ? " GPU is" : " GPUs are", " visible to this process");
 }
 
-/// `13` of `13.0`; 0 where there is none.
+/// Returns `13` for `13.0`; 0 for an empty version.
 int major_of(const std::string& version) { return version.empty() ? 0 : std::stoi(version); }
 
-/// The oldest driver that can do what CUDA of this major version needs (CUDA's release notes, `minor version compatibility`).
+/// Returns the oldest driver that supports this major version of CUDA (CUDA's release notes, `minor version compatibility`).
 const char* oldest_driver(int cuda_major) { return cuda_major >= 13 ? "580" : "525"; }
 
 void refuse_old_driver(const Machine& machine) {
@@ -47,22 +47,22 @@ void require_cuda(const Machine& machine) {
   const std::string list =
       machine.visible_list.empty() ? "" : concat(" (CUDA_VISIBLE_DEVICES is `", machine.visible_list, "`)");
   throw InputError(concat("error: device cuda: no GPU is visible to this process", list, reason,
-                          ". Ask the scheduler for one, look at what nvidia-smi says", kOrCpu));
+                          ". Request one from the scheduler, check the output of nvidia-smi", kOrCpu));
 }
 
-/// The number of this process's first GPU.
+/// Returns the number of this process's first GPU.
 int first_gpu(const Settings& settings, const World& world, const Machine& machine) {
   const std::size_t gpus = machine.gpus.size();
   const auto devices = static_cast<std::size_t>(device_count(settings));
   if (devices > gpus) {
     throw InputError(concat("error: dp is to train on ", devices, " devices, but ", gpus_text(gpus), ": give `devices` ", gpus,
-                            ", ask for more GPUs", kOrCpu));
+                            ", request more GPUs", kOrCpu));
   }
   const auto local_rank = static_cast<std::size_t>(world.local_rank);
   if (local_rank < gpus) return world.local_rank;
-  if (gpus == 1) return 0;  // that no other rank has it is checked when the ranks have met
+  if (gpus == 1) return 0;  // a later check, when the ranks have met, ensures that no other rank has it
   throw InputError(concat("error: local rank ", local_rank, " has no GPU: ", gpus_text(gpus),
-                          ", and each process needs one of its own. Start ", gpus, " processes a node, ask for more GPUs",
+                          ", and each process needs one of its own. Start ", gpus, " processes a node, request more GPUs",
                           kOrCpu));
 }
 
@@ -102,12 +102,12 @@ void require_possible_on_cpu(const Settings& settings) {
   }
 }
 
-/// Whether a model is computed by LibTorch's operators, on a GPU perhaps with kernels of our own beside them.
+/// Returns whether LibTorch's operators compute the model, on a GPU perhaps with our own kernels beside them.
 bool takes_operators(const DevicePlan& plan) {
   return plan.device == DeviceChoice::cuda || plan.kernels == KernelChoice::torch;
 }
 
-/// The device's generator: only LibTorch's operators draw from it, as far as the task has them do so.
+/// Returns whether a training may draw from the device's generator: only LibTorch's operators do, if the task lets them.
 bool can_draw_by_device(const Settings& settings, const DevicePlan& plan) {
   const TaskSettings* const task = find_task_settings(settings.task);
   return takes_operators(plan) && (!task || task->can_draw_on_device(settings));
@@ -124,7 +124,7 @@ void require_drawing(const Settings& settings, const DevicePlan& plan) {
 }  // namespace
 
 DevicePlan plan_device(const Settings& settings, const World& world, const Machine& machine) {
-  // Nor does `auto` pass a GPU over that only a newer driver would let it use.
+  // `auto` does not silently ignore a GPU either that a newer driver would make usable.
   if (settings.device != DeviceChoice::cpu) refuse_old_driver(machine);
   const bool has_gpu = machine.cuda_build && !machine.gpus.empty();
   DevicePlan plan;
@@ -169,7 +169,7 @@ std::string hidden_peers_advice(const World& world, const DevicePlan& plan, cons
 }
 
 std::string driver_version(const std::string& text) {
-  // The first word of digits and dots: `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Tue ...`.
+  // Finds the first word of digits and dots: `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Tue ...`.
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     const bool digits = word.find_first_not_of("0123456789.") == std::string::npos;
@@ -186,14 +186,14 @@ std::string host_of(const std::string& claim) { return claim.substr(0, claim.rfi
 std::string uuid_of(const std::string& claim) { return claim.substr(claim.rfind(' ') + 1); }
 bool has_gpu(const std::string& claim) { return !uuid_of(claim).empty(); }
 
-/// With `auto` a rank takes a CPU where it sees no GPU: on one node of several (of a broken driver, say) the others would wait
-/// for it in NCCL.
+/// With `auto` a rank uses a CPU if it sees no GPU: if only one node does so (because of a broken driver, for example), the
+/// others would wait for it in NCCL.
 void refuse_mixed_devices(const std::vector<std::string>& claims) {
   const auto without = std::find_if_not(claims.begin(), claims.end(), has_gpu);
   const auto with = std::find_if(claims.begin(), claims.end(), has_gpu);
   if (without == claims.end() || with == claims.end()) return;
   throw SharedInputError(concat("error: rank ", without - claims.begin(), " on ", host_of(*without), " sees no GPU, but rank ",
-                                with - claims.begin(), " on ", host_of(*with), " has one: look at what nvidia-smi says there",
+                                with - claims.begin(), " on ", host_of(*with), " has one: check the output of nvidia-smi there",
                                 kOrCpu));
 }
 

@@ -9,7 +9,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// `NET/IB/0(2)/GDRDMA(PCI)/Shared` becomes `NET/IB/GDRDMA`, `P2P/IPC/read` becomes `P2P`.
+/// Adds a transport in short form: `NET/IB/0(2)/GDRDMA(PCI)/Shared` becomes `NET/IB/GDRDMA`, `P2P/IPC/read` becomes `P2P`.
 void add_transport(const std::string& words, NcclTransport& transport) {
   const std::string whole = words.substr(0, words.find_first_of(" \t\r"));
   const std::size_t slash = whole.find('/');

@@ -30,14 +30,14 @@ class Nvml {
 
   bool is_ready() const { return is_ready_; }
 
-  /// Whether the library has the function and it succeeds.
+  /// Returns whether the library has the function and the call succeeds.
   template <class... Arguments>
   bool call(const char* function, Arguments... arguments) const {
     void* const symbol = dlsym(library_, function);
     return symbol && reinterpret_cast<int (*)(Arguments...)>(symbol)(arguments...) == kNvmlSuccess;
   }
 
-  /// What a function of the form f(device, arguments..., unsigned* value) says.
+  /// Returns the value of a function of the form f(device, arguments..., unsigned* value).
   template <class... Arguments>
   std::optional<unsigned> value(const char* function, NvmlDevice device, Arguments... arguments) const {
     unsigned number = 0;
@@ -49,7 +49,7 @@ class Nvml {
   bool is_ready_ = false;
 };
 
-/// Absent where the GPU has none.
+/// Returns nullopt if the GPU has none.
 std::optional<unsigned> count_nvlinks(const Nvml& nvml, NvmlDevice device) {
   std::optional<unsigned> up;
   for (unsigned link = 0; link < kMostNvlinks; ++link) {
@@ -58,7 +58,7 @@ std::optional<unsigned> count_nvlinks(const Nvml& nvml, NvmlDevice device) {
   return up;
 }
 
-/// Null where there is none.
+/// Returns null if it does not exist.
 NvmlDevice find_gpu(const Nvml& nvml, const std::string& pci_bus) {
   NvmlDevice device = nullptr;
   const bool is_there = nvml.is_ready() && nvml.call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus.c_str(), &device);

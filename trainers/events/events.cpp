@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON text; bytes that are not UTF-8 become U+FFFD.
+/// Returns JSON text; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string json_field(std::string_view field, const Json& value) { return "," + json_text(field) + ":" + json_text(value); }

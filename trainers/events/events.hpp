@@ -11,8 +11,8 @@
 
 namespace hpcbench::train {
 
-/// One event with its fields in the order in which they are added. A number that is not finite is left out: absent, never a
-/// lie.
+/// One event with its fields in the order in which they are added. A number that is not finite is left out rather than
+/// falsified.
 class Event {
  public:
   explicit Event(std::string_view name);
@@ -26,14 +26,14 @@ class Event {
  private:
   friend class Events;
   std::string name_;
-  std::string fields_;  // JSON text, each with a comma before it
+  std::string fields_;  // JSON text, each field with a comma before it
 };
 
-/// The event file of one rank (docs/events.md): one JSON object a line, each written by one call and so never interleaved.
+/// The event file of one rank (docs/events.md): one JSON object per line, each written by one call and so never interleaved.
 /// May be used by several threads.
 class Events {
  public:
-  /// Without a file nothing is written; what it holds already stays. DataError if it cannot be opened.
+  /// Without a file nothing is written; an existing file is continued. DataError if it cannot be opened.
   Events(const std::optional<std::filesystem::path>& file, int rank);
   ~Events();
   Events(const Events&) = delete;

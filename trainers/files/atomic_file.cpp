@@ -59,7 +59,7 @@ void AtomicFile::finish() {
   renamed_ = true;
   const std::filesystem::path folder = goal_.has_parent_path() ? goal_.parent_path() : std::filesystem::path(".");
   const int folder_descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder_descriptor < 0) return;  // the file is there; only its name may not outlive a power cut
+  if (folder_descriptor < 0) return;  // the file is complete; only its name might not survive a power cut
   fsync(folder_descriptor);
   close(folder_descriptor);
 }

@@ -9,11 +9,12 @@
 
 namespace hpcbench::train {
 
-/// Where this process makes what is renamed to `path` once it is whole: beside it, with a name that remove_unfinished() knows.
+/// Returns the name under which this process writes a file before renaming it to `path`: beside it, recognised by
+/// remove_unfinished().
 std::filesystem::path unfinished_path(const std::filesystem::path& path);
 
-/// A file that is whole or absent: written under a temporary name beside `path`, and renamed by finish(); without that it
-/// vanishes. DataError, with the system's reason, if it cannot be written.
+/// A file that is whole or absent: written under a temporary name beside `path`, and renamed by finish(); without finish() it
+/// is removed. DataError, with the system's reason, if it cannot be written.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path);
@@ -22,7 +23,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write_at(std::uint64_t place, std::span<const std::byte> bytes);
-  /// fsync, then the file's own name.
+  /// Calls fsync, then renames the file.
   void finish();
 
  private:
@@ -34,12 +35,12 @@ class AtomicFile {
   bool renamed_ = false;
 };
 
-/// Writes the parts, one after the other, to a file that is whole or absent: under a temporary name beside `path`, fsync,
-/// rename. DataError, with the system's reason, if it cannot be written; then no temporary file is left.
+/// Writes the parts in order to a file that is whole or absent: under a temporary name beside `path`, fsync, rename. DataError,
+/// with the system's reason, if it cannot be written; then no temporary file is left.
 void write_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 void write_atomically(const std::filesystem::path& path, std::string_view text);
 
-/// Removes what processes that were killed left unfinished in a folder where nobody else writes.
+/// Removes unfinished files of killed processes from a folder in which no other process writes.
 void remove_unfinished(const std::filesystem::path& folder);
 
 }  // namespace hpcbench::train

@@ -16,7 +16,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Who held a lock before may have removed its name: then another process may hold a new file of that name.
+/// The previous holder of a lock may have removed its name: then another process may hold a new file of that name.
 bool has_name(int descriptor, const std::filesystem::path& path) {
   struct stat held {};
   struct stat named {};
@@ -28,7 +28,7 @@ void write_holder(int descriptor) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   const std::string text = concat("process ", getpid(), " on ", host.data());
-  if (ftruncate(descriptor, 0) == 0 && write(descriptor, text.data(), text.size()) < 0) return;  // for people alone
+  if (ftruncate(descriptor, 0) == 0 && write(descriptor, text.data(), text.size()) < 0) return;  // only for people to read
 }
 
 std::string read_holder(int descriptor) {

@@ -6,19 +6,19 @@
 
 namespace hpcbench::train {
 
-/// Holds a file of this name for one process, which it names; the lock goes with the process, and the file at the end. Where
-/// the file system has no locks, or the folder cannot be written, nothing is held.
+/// Holds a file of this name for one process and writes the process into it; the lock ends with the process, and the destructor
+/// removes the file. If the file system has no locks, or the folder cannot be written, nothing is held.
 class FileLock {
  public:
   enum class Taken { wait, give_up };
-  /// What to do where another process holds it.
+  /// `taken`: what to do if another process holds it.
   explicit FileLock(std::filesystem::path path, Taken taken);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
   bool is_held() const { return descriptor_ >= 0; }
-  /// `process 12 on host`, where another process holds it.
+  /// Returns `process 12 on host` if another process holds it.
   const std::optional<std::string>& holder() const { return holder_; }
 
  private:

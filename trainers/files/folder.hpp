@@ -4,7 +4,7 @@
 
 namespace hpcbench::train {
 
-/// Makes the folder and those above it. DataError where that fails, or where it cannot be written to.
+/// Makes the folder and its missing parents. DataError if that fails, or if it cannot be written to.
 void make_folder(const std::filesystem::path& folder);
 
 }  // namespace hpcbench::train

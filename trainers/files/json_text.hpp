@@ -7,12 +7,11 @@
 
 namespace hpcbench::train {
 
-/// The text of a JSON file. DataError if it cannot be read, or holds a NUL,
-/// which nlohmann-json would take for its end.
+/// Returns the text of a JSON file. DataError if it cannot be read, or contains a NUL, which nlohmann-json would take for its
+/// end.
 std::string read_json_text(const std::filesystem::path& path);
 
-/// "error: FILE:LINE:COLUMN is not JSON here": `position` counts the bytes that
-/// nlohmann-json had read.
+/// Throws "error: FILE:LINE:COLUMN is not JSON here": `position` counts the bytes that nlohmann-json had read.
 [[noreturn]] void fail_as_broken_json(const std::filesystem::path& path, std::string_view text, std::size_t position);
 
 }  // namespace hpcbench::train

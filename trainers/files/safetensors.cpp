@@ -23,7 +23,7 @@ namespace hpcbench::train {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "elements are handed out as they stand in the file");
+static_assert(std::endian::native == std::endian::little, "elements are passed on as they are in the file");
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr const char* kSealKey = "hpcbench_xxh3";
@@ -33,8 +33,8 @@ constexpr std::string_view kOpenSeal = "00000000000000000000000000000000";
   throw DataError(concat("error: ", path.string(), " ", why));
 }
 
-/// What torch.save writes: a zip archive, or (before 1.6) a pickle. What has its usual name is taken for one, whatever it
-/// holds.
+/// Returns whether torch.save wrote the file: a zip archive, or (before 1.6) a pickle. A file with its usual name counts as
+/// one, whatever its content.
 bool is_torch_archive(const std::filesystem::path& path, std::string_view bytes) {
   if (path.filename() == "pytorch_model.bin") return true;
   if (bytes.size() > kLengthBytes && bytes[kLengthBytes] == '{') return false;
@@ -62,7 +62,7 @@ std::uint64_t read_length(std::string_view bytes) {
   return length;
 }
 
-/// The header's text, or an error.
+/// Returns the header's text, or an error.
 std::string_view find_header(const std::filesystem::path& path, std::string_view bytes) {
   refuse_other_formats(path, bytes);
   if (bytes.size() < kLengthBytes) {
@@ -150,7 +150,7 @@ const std::vector<std::pair<std::string, std::string>>& SafetensorsFile::metadat
 
 namespace {
 
-/// Where the seal's digits stand in a header.
+/// Returns the position of the seal's digits in a header.
 std::size_t seal_place(std::string_view header) {
   const std::string before = concat('"', kSealKey, "\":\"");
   const std::size_t found = header.find(before);
@@ -190,7 +190,7 @@ void SafetensorsFile::check_seal() const {
 
 namespace {
 
-/// Largest elements first, so that each tensor is aligned to its element; else in the order given.
+/// Orders by element size, largest first, so that each tensor is aligned to its element; else in the order given.
 std::vector<std::size_t> file_order(std::span<const StoredTensor> tensors) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -206,7 +206,7 @@ std::uint64_t bytes_needed(const StoredTensor& tensor) {
   return bytes;
 }
 
-/// The length and the header, which is padded with spaces to a multiple of 8 bytes: so the data is aligned too.
+/// Returns the length and the header, padded with spaces to a multiple of 8 bytes so that the data is aligned, too.
 std::string header_text(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
                         const std::vector<std::size_t>& order, const std::vector<std::pair<std::string, std::string>>& metadata,
                         Seal seal) {
@@ -215,7 +215,7 @@ std::string header_text(const std::filesystem::path& path, std::span<const Store
   for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
   std::set<std::string_view> names = {"__metadata__"};
   std::string text = header.dump();
-  text.pop_back();  // entries are appended one by one: an ordered object looks through all it has for each new key
+  text.pop_back();  // entries are appended as text: an ordered object would search all its keys for each new one
   std::uint64_t begin = 0;
   for (const std::size_t index : order) {
     const StoredTensor& tensor = tensors[index];

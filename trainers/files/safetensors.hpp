@@ -14,12 +14,12 @@
 
 namespace hpcbench::train {
 
-/// Element types of safetensors files that are understood.
+/// The supported element types of safetensors files.
 enum class ElementType { f64, f32, f16, bf16, i64, i32, u8, boolean };
 std::size_t element_bytes(ElementType type);
 const char* to_string(ElementType type);  // as in the file: "F64", "BF16"
 
-/// One tensor: row-major elements, little-endian. `bytes` is borrowed; those of a file need not be aligned to the element.
+/// One tensor: row-major elements, little-endian. `bytes` is borrowed; the bytes of a file need not be aligned to the element.
 struct StoredTensor {
   std::string name;
   ElementType type = ElementType::f32;
@@ -27,11 +27,11 @@ struct StoredTensor {
   std::span<const std::byte> bytes;
 };
 
-/// A file of the safetensors format, mapped into memory. Every bound is checked when it is opened: the header's size, offsets
-/// that overlap, leave holes or lie outside, sizes that do not agree with shape and type, names that occur twice. DataError
-/// names the file and what is wrong; for pytorch_model.bin (a zip or a pickle) it says how to convert it.
-/// The file must not be cut off while it is mapped; a writer that replaces it by renaming does no harm.
-/// Source: the format's description in the safetensors project, version 0.4 and later.
+/// A file of the safetensors format, mapped into memory. Opening it checks every bound: the header's size, offsets that
+/// overlap, leave holes or lie outside, sizes that contradict shape and type, duplicate names. DataError names the file and the
+/// fault; for pytorch_model.bin (a zip or a pickle) it explains how to convert it. The file must not be truncated while it is
+/// mapped; replacing it by renaming is safe. Source: the format's description in the safetensors project, version 0.4 and
+/// later.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
@@ -42,7 +42,8 @@ class SafetensorsFile {
   const std::vector<StoredTensor>& tensors() const;  // in the order of their bytes
   const StoredTensor* find(const std::string& name) const;
   const std::vector<std::pair<std::string, std::string>>& metadata() const;
-  /// Reads all of it. DataError where a sealed file (SafetensorsWriter) is not what was written; another one is taken as it is.
+  /// Reads the whole file. DataError if a sealed file (SafetensorsWriter) differs from what was written; an unsealed one is
+  /// accepted.
   void check_seal() const;
 
  private:
@@ -50,27 +51,27 @@ class SafetensorsFile {
   std::unique_ptr<Mapping> mapping_;
 };
 
-/// Whether the metadata of a file has a hash of all that it holds, which tells damage (`hpcbench_xxh3`): XXH3 of the header
-/// with 0 for each digit of the hash, and of the XXH3 of each tensor that has bytes, in the order of their bytes.
+/// Whether the metadata of a file contains a hash of its whole content, which detects damage (`hpcbench_xxh3`): XXH3 of the
+/// header with 0 for each digit of the hash, and of the XXH3 of each tensor that has bytes, in the order of their bytes.
 enum class Seal { none, hash };
 
-/// Writes a file whose tensors come one by one, in any order: whole or absent (AtomicFile), with `metadata` under __metadata__
-/// (transformers wants {"format", "pt"}); tensors of larger elements come first, so that all are aligned. DataError if it
-/// cannot be written.
+/// Writes a file whose tensors are passed one by one, in any order: whole or absent (AtomicFile), with `metadata` under
+/// __metadata__ (transformers requires {"format", "pt"}); tensors of larger elements come first, so that all are aligned.
+/// DataError if it cannot be written.
 class SafetensorsWriter {
  public:
-  /// Of `tensors` all but the bytes. `hash`, if given, hears every byte of the file as it is written, so that nobody reads the
-  /// file again for it; then the tensors must come as in order().
+  /// `tensors`: everything but the bytes. `hash`, if given, receives every byte of the file as it is written, so that the file
+  /// need not be read again for it; then the tensors must be passed in order().
   SafetensorsWriter(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
                     const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash = nullptr,
                     Seal seal = Seal::none);
-  /// The tensors' numbers in the order of their bytes.
+  /// Returns the tensors' numbers in the order of their bytes.
   const std::vector<std::size_t>& order() const { return order_; }
-  /// Of the whole file.
+  /// Returns the size of the whole file.
   std::uint64_t bytes() const { return bytes_; }
-  /// The bytes of `tensors[index]`.
+  /// Writes the bytes of `tensors[index]`.
   void write(std::size_t index, std::span<const std::byte> bytes);
-  /// DataError where a tensor has not been written.
+  /// DataError if a tensor has not been written.
   void finish();
 
  private:
@@ -88,11 +89,11 @@ class SafetensorsWriter {
   std::vector<std::size_t> order_;
   std::uint64_t bytes_ = 0;
   ContentHash* hash_;
-  std::uint64_t heard_ = 0;  // bytes of the file's beginning, by hash_
-  std::string header_;       // with zeros for the seal; empty: there is none
+  std::uint64_t heard_ = 0;  // bytes at the file's beginning that hash_ has received
+  std::string header_;       // with zeros for the seal; empty: no seal
 };
 
-/// All at once.
+/// Writes all tensors at once.
 void write_safetensors(const std::filesystem::path& path, std::span<const StoredTensor> tensors,
                        const std::vector<std::pair<std::string, std::string>>& metadata, Seal seal = Seal::none);
 

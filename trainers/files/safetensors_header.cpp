@@ -19,7 +19,7 @@ constexpr const char* kMetadata = "__metadata__";
 constexpr std::array kElementTypes = {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16,
                                       ElementType::i64, ElementType::i32, ElementType::u8,  ElementType::boolean};
 
-/// Names come from a file: control characters are escaped, and none fills the screen.
+/// Returns a name from a file for a message: control characters are escaped, and its length is bounded.
 std::string quoted_name(const std::string& name) {
   constexpr std::size_t kShown = 80;
   std::string text = nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -29,8 +29,8 @@ std::string quoted_name(const std::string& name) {
   return text.substr(0, cut) + "...\"";
 }
 
-/// The header's events, in the one order that the format allows; the first that does not fit ends the parse. Nothing is
-/// kept of what does not fit, so a deep or long text costs no memory.
+/// Receives the header's events, in the one order that the format allows; the first invalid event ends the parse. Invalid
+/// content is not stored, so a deep or long text costs no memory.
 class HeaderReader {
  public:
   using json = nlohmann::json;
@@ -132,7 +132,7 @@ class HeaderReader {
 
   [[noreturn]] void fail(const std::string& why) const { throw DataError(concat("error: ", file_, " ", why)); }
 
-  /// The last clause of the parser's message, which is short: the ones before it quote the text.
+  /// Returns the last clause of the parser's message, which is short: the clauses before it quote the text.
   static std::string reason(const std::string& text) {
     constexpr std::size_t kShown = 120;
     const std::size_t cut = text.rfind("; ");
@@ -160,7 +160,7 @@ class HeaderReader {
 
   void finish_entry() {
     for (const char* field : {"dtype", "shape", "data_offsets"})
-      if (!fields_.contains(field)) fail(concat("does not say the ", field, " of ", quoted_name(name_)));
+      if (!fields_.contains(field)) fail(concat("lacks the ", field, " of ", quoted_name(name_)));
     if (offsets_.size() != 2) fail(concat("has fewer than two data_offsets for ", quoted_name(name_)));
     entry_.begin = offsets_[0];
     entry_.end = offsets_[1];
@@ -171,15 +171,15 @@ class HeaderReader {
   const std::string& file_;
   SafetensorsHeader header_;
   Place place_ = Place::outside;
-  std::string name_;   // of the tensor at hand
-  std::string field_;  // of it, or the key under __metadata__
+  std::string name_;   // of the current tensor
+  std::string field_;  // of that tensor, or the key under __metadata__
   TensorEntry entry_;
   std::vector<std::uint64_t> offsets_;
   std::set<std::string> names_;
   std::set<std::string> fields_;
 };
 
-/// Bytes that the shape and type ask for; nothing if that is no number of 64 bits.
+/// Returns the size of shape and type in bytes; nullopt if it does not fit into 64 bits.
 std::optional<std::uint64_t> bytes_of(const TensorEntry& entry) {
   std::uint64_t bytes = element_bytes(entry.type);
   for (const std::int64_t size : entry.shape)

@@ -10,10 +10,10 @@
 
 namespace hpcbench::train {
 
-/// The longest header that is read, as in the safetensors project.
+/// The longest accepted header, as in the safetensors project.
 inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 
-/// One entry of the header; its bytes are [begin, end) of what follows the header.
+/// One entry of the header; its bytes are [begin, end) behind the header.
 struct TensorEntry {
   std::string name;
   ElementType type = ElementType::f32;
@@ -27,8 +27,8 @@ struct SafetensorsHeader {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-/// Parses and checks the JSON text of a header that is followed by `data_bytes` bytes. Total: a header or a DataError whose
-/// text is "error: FILE " and what is wrong.
+/// Parses and checks the JSON text of a header that is followed by `data_bytes` bytes. Total: a header, or a DataError whose
+/// text is "error: FILE " and the fault.
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes, const std::string& file);
 
 }  // namespace hpcbench::train

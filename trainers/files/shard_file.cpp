@@ -20,9 +20,9 @@ namespace hpcbench::train {
 namespace {
 
 constexpr std::string_view kRankPart = "-rank-";
-constexpr std::int64_t kMostSaves = 1'000'000'000'000'000;  // a greater number is none of ours
+constexpr std::int64_t kMostSaves = 1'000'000'000'000'000;  // the trainer writes no greater number
 
-/// Read from beginning to end, through a buffer: a mapping would count as memory of this process.
+/// Reads a shard from beginning to end, through a buffer: a mapping would count as memory of this process.
 class ReadShard {
  public:
   explicit ReadShard(const std::filesystem::path& path)
@@ -32,7 +32,7 @@ class ReadShard {
   ~ReadShard() { close(descriptor_); }
   ReadShard(const ReadShard&) = delete;
   ReadShard& operator=(const ReadShard&) = delete;
-  /// The next bytes; none at the end.
+  /// Returns the next bytes; none at the end.
   std::span<const std::byte> next() {
     while (true) {
       const ssize_t count = read(descriptor_, buffer_.data(), buffer_.size());
@@ -49,7 +49,7 @@ class ReadShard {
   std::vector<std::byte> buffer_ = std::vector<std::byte>(std::size_t{1} << 20);
 };
 
-/// The number of the save, if the name is that of a shard or of a half-written one.
+/// Returns the number of the save if the name is that of a shard or of an unfinished one.
 std::optional<std::int64_t> save_of(const std::string& name) {
   std::int64_t save = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), save);

@@ -62,7 +62,7 @@ PieceName parse_piece_name(std::string_view text, const std::string& file) {
     piece.tensor = text.substr(0, at);
     if (error == std::errc() && last == end && piece.begin >= 0) return piece;
   }
-  throw DataError(concat("error: ", file, " is no shard of a checkpoint: a tensor in it does not say where it begins"));
+  throw DataError(concat("error: ", file, " is no shard of a checkpoint: a tensor in it does not state where it begins"));
 }
 
 }  // namespace hpcbench::train

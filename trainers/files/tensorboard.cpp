@@ -34,8 +34,7 @@ std::string varint(std::uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-/// The fields of protocol buffers that are needed here: number and kind, then
-/// the value.
+/// Encode the required fields of protocol buffers: number and kind, then the value.
 std::string double_field(unsigned number, double value) { return varint(number << 3 | 1) + little_endian(value); }
 std::string float_field(unsigned number, float value) { return varint(number << 3 | 5) + little_endian(value); }
 std::string bytes_field(unsigned number, const std::string& value) {
@@ -75,8 +74,8 @@ struct TensorBoardFile::Writer {
   int descriptor = -1;
   bool said_full = false;
 
-  /// A record that cannot be written whole is taken back: the ones before it
-  /// stay readable.
+  /// Takes back a record that cannot be written whole: the earlier ones stay
+  /// readable.
   void write(const std::string& event) {
     const std::string record = record_of(event);
     const off_t begin = lseek(descriptor, 0, SEEK_END);

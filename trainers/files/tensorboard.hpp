@@ -7,8 +7,8 @@
 
 namespace hpcbench::train {
 
-/// A TensorBoard event file with scalars: records with their masked CRC-32C, as TensorFlow's record writer makes them. Each
-/// scalar is written at once.
+/// A TensorBoard event file with scalars: records with their masked CRC-32C, in the format of TensorFlow's record writer. Each
+/// scalar is written immediately.
 class TensorBoardFile {
  public:
   /// Creates FOLDER/events.out.tfevents.TIME.HOST.PID. DataError if it cannot be created.

@@ -4,9 +4,9 @@
 
 #include "kernels/clones.hpp"
 
-/// What BERT's dropout is drawn from. An element is dropped if a hash of (seed, step, site, place, position, head, element) is
-/// small: `place` is the sample's number in the step's global batch, `position` the token's in its sample. So the draw does not
-/// depend on padding, packing, the number of processes or threads, and backward draws again what forward drew.
+/// The random bits of BERT's dropout. An element is dropped if a hash of (seed, step, site, place, position, head, element) is
+/// small: `place` is the sample's number in the step's global batch, `position` the token's in its sample. So dropout does not
+/// depend on padding, packing, or the number of processes or threads, and backward draws the same bits as forward.
 namespace hpcbench::train::kernels {
 
 /// SplitMix64's finaliser (Steele, Lea and Flood 2014): every bit of the input moves every bit of the output.
@@ -17,11 +17,11 @@ HPCBENCH_INLINE std::uint64_t mix_bits(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// One place of the model where dropout stands, in one step. Rate 0: nothing is dropped, and nothing drawn.
+/// One place of the model with dropout, in one step. Rate 0: nothing is dropped or drawn.
 struct DropoutSite {
   std::uint64_t key = 0;
-  std::uint32_t threshold = 0;  // rate * 2^32: the rate is met to 2^-32
-  double kept = 1;              // 1 / (1 - rate): what elements that are kept are multiplied with
+  std::uint32_t threshold = 0;  // rate * 2^32: the rate is exact to 2^-32
+  double kept = 1;              // 1 / (1 - rate): the factor of kept elements
   std::uint64_t number = 0;     // of the model's sites
 
   bool on() const { return threshold != 0; }
@@ -34,21 +34,21 @@ inline DropoutSite dropout_site(std::uint64_t seed, std::int64_t step, std::uint
   return {key, static_cast<std::uint32_t>(rate * kTwoTo32), 1.0 / (1.0 - rate), site};
 }
 
-/// Of a token: the same wherever the token stands in a batch.
+/// Returns the key of a token: the same at any position in a batch.
 inline std::uint64_t token_key(std::int64_t place, std::int64_t position) {
   return mix_bits(mix_bits(static_cast<std::uint64_t>(place)) ^ static_cast<std::uint64_t>(position));
 }
 
-/// Of a token's elements at a site.
+/// Returns the key of a token's elements at a site.
 HPCBENCH_INLINE std::uint64_t row_key(const DropoutSite& site, std::uint64_t token) { return mix_bits(site.key ^ token); }
 
-/// Of a query's attention probabilities in one head.
+/// Returns the key of a query's attention probabilities in one head.
 HPCBENCH_INLINE std::uint64_t head_key(const DropoutSite& site, std::uint64_t token, std::int64_t head) {
   return mix_bits(row_key(site, token) ^ static_cast<std::uint64_t>(head + 1));
 }
 
-/// 32 bits of element `e` of a row. Constants: "lowbias32" of hash-prospector (Wellons 2018); the key enters in two halves,
-/// before and between the multiplications, so that rows are no shifted copies of each other.
+/// Returns 32 bits of element `e` of a row. Constants: "lowbias32" of hash-prospector (Wellons 2018); the key enters in two
+/// halves, before and between the multiplications, so that rows are no shifted copies of each other.
 HPCBENCH_INLINE std::uint32_t element_bits(std::uint64_t key, std::uint32_t e) {
   std::uint32_t x = e + static_cast<std::uint32_t>(key);
   x ^= x >> 16;
@@ -59,7 +59,7 @@ HPCBENCH_INLINE std::uint32_t element_bits(std::uint64_t key, std::uint32_t e) {
   return x ^ (x >> 15);
 }
 
-/// mask[e] = 0 or site.kept for the elements of a row: what the fused kernels draw without making it.
+/// mask[e] = 0 or site.kept for the elements of a row: the factors that the fused kernels draw without storing them.
 template <class T>
 void dropout_mask_row(const DropoutSite& site, std::uint64_t key, std::int64_t width, T* mask) {
   for (std::int64_t e = 0; e < width; ++e) {

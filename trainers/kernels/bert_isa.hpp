@@ -10,10 +10,10 @@
 #include "kernels/bert_kernels.hpp"
 #include "kernels/clones.hpp"
 
-// How the kernels of BERT exist for several instruction sets. Their bodies (bert_*.inc) are read once for each, in a namespace
-// of its name and between HPCBENCH_BEGIN_... and HPCBENCH_END_ISA: the compiler decides where it reads a function how vectors
-// are held, and takes those of functions that are inlined elsewhere apart. HPCBENCH_KERNEL makes the function that calls the
-// best.
+// How the kernels of BERT are compiled for several instruction sets. Their bodies (bert_*.inc) are included once for each, in a
+// namespace of its name and between HPCBENCH_BEGIN_... and HPCBENCH_END_ISA: the compiler decides at the point of reading a
+// function how vectors are held, and splits those of functions that are inlined elsewhere. HPCBENCH_KERNEL defines the function
+// that calls the best one.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are never passed between functions that are not inlined
 #endif
@@ -22,7 +22,7 @@ namespace hpcbench::train::kernels {
 
 enum class Isa { generic, avx2, avx512 };
 
-/// Of the vectors that kernels for `isa` are written in.
+/// Returns the size of the vectors in kernels for `isa`.
 constexpr std::int64_t vector_bytes(Isa isa) { return isa == Isa::avx2 ? 32 : 64; }
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -40,7 +40,8 @@ inline Isa machine_isa() {
                                                                                                            : Isa::generic;
 }
 
-/// The machine's best, or less where ATEN_CPU_CAPABILITY, which LibTorch's own kernels obey, says `avx2` or `default`.
+/// Returns the machine's best instruction set, or a lower one if ATEN_CPU_CAPABILITY, which LibTorch's own kernels obey, is
+/// `avx2` or `default`.
 inline Isa best_isa() {
   static const Isa best = [] {
     const char* asked = std::getenv("ATEN_CPU_CAPABILITY");
@@ -56,7 +57,7 @@ inline Isa best_isa() {
 inline Isa best_isa() { return Isa::generic; }
 #endif
 
-/// In an instruction set's namespace: the kernel `name` of the body name_body<T, M, isa>(args, begin, end).
+/// Defines, in an instruction set's namespace, the kernel `name` with the body name_body<T, M, isa>(args, begin, end).
 #define HPCBENCH_ISA_KERNEL(name, Args)                                                        \
   template <class T, class M>                                                                  \
   void name(const Args<T, M>& args, std::int64_t begin, std::int64_t end) {                    \
@@ -66,7 +67,7 @@ inline Isa best_isa() { return Isa::generic; }
   template void name<float, float>(const Args<float, float>&, std::int64_t, std::int64_t);     \
   template void name<float, Bf16>(const Args<float, Bf16>&, std::int64_t, std::int64_t);
 
-/// The kernel that is called.
+/// Defines the kernel to call.
 #define HPCBENCH_KERNEL(name, Args)                                                            \
   template <class T, class M>                                                                  \
   void name(const Args<T, M>& args, std::int64_t begin, std::int64_t end) {                    \

@@ -6,10 +6,11 @@
 
 /// The parts of BERT that are no products of large matrices, in one pass each, forward and backward. No LibTorch here.
 ///
-/// T is the type of what is summed and kept exactly (parameters, residual stream, softmax, LayerNorm); M that of the matrices
-/// that go into and come out of the linear layers' products: <double, double>, <float, float>, <float, Bf16>. Matrices are
-/// row-major; a row is a token. Every function works on its rows (or tasks, or columns) begin <= i < end alone, and writes
-/// nothing of others: any partition among threads gives the same bits. Dropout is drawn from bert_hash.hpp, again in backward.
+/// T is the type of values that are summed and kept exactly (parameters, residual stream, softmax, LayerNorm); M is the type of
+/// the matrices that go into and come out of the linear layers' products: <double, double>, <float, float>, <float, Bf16>.
+/// Matrices are row-major; a row is a token. Every function computes its rows (or tasks, or columns) begin <= i < end alone,
+/// and writes no others: any partition among threads gives the same bits. Dropout is drawn from bert_hash.hpp, again in
+/// backward.
 namespace hpcbench::train::kernels {
 
 /// bfloat16: the upper half of a float.
@@ -17,7 +18,7 @@ struct Bf16 {
   std::uint16_t bits = 0;
 };
 
-/// Sums over rows are made for blocks of this many rows first, whose sums are added up in order.
+/// Sums over rows are first made for blocks of this many rows, whose sums are then added in order.
 inline constexpr std::int64_t kRowsOfBlock = 32;
 inline std::int64_t blocks_of(std::int64_t rows) { return (rows + kRowsOfBlock - 1) / kRowsOfBlock; }
 
@@ -96,7 +97,7 @@ struct Attention {
   DropoutSite site;
   const std::uint64_t* token_keys = nullptr;  // [tokens]
   const std::int64_t* row_begin = nullptr;    // [rows + 1], tokens
-  const std::int64_t* row_keys = nullptr;     // [rows]: only the first so many tokens of a row are keys
+  const std::int64_t* row_keys = nullptr;     // [rows]: only this many first tokens of a row are keys
   const M* qkv = nullptr;                     // [tokens][3 heads head_width]: q, k, v
   const T* bias[3] = {};                      // of q, k and v: [heads head_width]
   M* context = nullptr;                       // [tokens][heads head_width]
@@ -109,7 +110,7 @@ struct Attention {
   M* dqkv = nullptr;
   T* dbias = nullptr;  // [rows][3 heads head_width]: sums over the row's tokens
 };
-/// Elements for rows of up to `longest` tokens, forward and backward.
+/// Returns the number of elements for rows of up to `longest` tokens, forward and backward.
 std::int64_t attention_workspace(std::int64_t longest, std::int64_t head_width);
 template <class T, class M>
 void attention_forward(const Attention<T, M>& args, std::int64_t begin, std::int64_t end);

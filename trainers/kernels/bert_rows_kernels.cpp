@@ -6,7 +6,7 @@
 #include "kernels/bert_isa.hpp"
 #include "kernels/bert_kernels.hpp"
 
-/// Each kernel of this file with its arguments.
+/// The kernels of this file with their arguments.
 #define HPCBENCH_ROW_KERNELS(KERNEL)  \
   KERNEL(norm_forward, NormForward)   \
   KERNEL(norm_backward, NormBackward) \

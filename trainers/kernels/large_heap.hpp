@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-/// How a program that trains uses its heap. Included by the file of main() alone.
+/// Configures the heap of a program that trains. Only the file with main() includes it.
 namespace hpcbench::train {
 
 namespace {
@@ -20,7 +20,7 @@ namespace {
 char* heap_begin = nullptr;
 std::size_t heap_bytes = 0;
 
-/// Has the system make the heap's pages, one large page at a time.
+/// Makes the system create the heap's pages, one large page at a time.
 void* make_pages(void*) {
 #ifdef MADV_POPULATE_WRITE  // Linux 5.14; an older kernel refuses it
   constexpr std::size_t kLargePage = std::size_t{2} << 20;
@@ -31,10 +31,10 @@ void* make_pages(void*) {
   return nullptr;
 }
 
-/// On a second core, while this one registers LibTorch's operators: on a virtual machine that gave its free memory back to its
-/// host, a fresh page costs more than what is done in it.
+/// On a second core, while this one registers LibTorch's operators: on a virtual machine that returned its free memory to its
+/// host, a fresh page costs more than the work in it.
 void have_pages_made() {
-#if __GLIBC_PREREQ(2, 34)  // before, threads were a library of their own, with an initialiser of its own
+#if __GLIBC_PREREQ(2, 34)  // before, threads were a separate library with its own initialiser
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -44,14 +44,14 @@ void have_pages_made() {
 #endif
 }
 
-/// The heap's first 64 MiB in large pages, from before LibTorch is initialised: registering its operators fills 40 MiB of it,
-/// and the faults of small pages are a sixth of that time. What stays set is what glibc comes to by itself once a program has
-/// freed a tensor of 32 MiB: smaller ones are cut from the heap, and it is not given back at each free().
+/// Puts the heap's first 64 MiB into large pages before LibTorch is initialised: registering its operators fills 40 MiB of it,
+/// and the faults of small pages take a sixth of that time. The settings that stay are those that glibc reaches itself once a
+/// program has freed a tensor of 32 MiB: smaller ones are cut from the heap, and the heap is not returned at each free().
 void use_large_pages_for_heap(int, char**, char**) {
   constexpr int kMiB = 1 << 20;
   mallopt(M_MMAP_THRESHOLD, 32 * kMiB);
   mallopt(M_TRIM_THRESHOLD, 128 * kMiB);
-  mallopt(M_MXFAST, 0);  // lists that each free() of 64 KiB takes apart; threads have their own
+  mallopt(M_MXFAST, 0);  // lists that each free() of 64 KiB breaks up; threads have their own
   mallopt(M_TOP_PAD, 64 * kMiB);
   void* const probe = std::malloc(kMiB);
   mallopt(M_TOP_PAD, kMiB / 8);
@@ -59,7 +59,7 @@ void use_large_pages_for_heap(int, char**, char**) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(probe) + page - 1) / page * page;
   std::free(probe);
-  // Where malloc did not take it from the heap, or large pages are not to be had, all stays as it is.
+  // If malloc did not use the heap, or large pages are unavailable, nothing changes.
   if (!probe || begin >= end || end - begin >= std::uintptr_t{256} * kMiB) return;
   heap_begin = reinterpret_cast<char*>(begin);
   heap_bytes = end / page * page - begin;

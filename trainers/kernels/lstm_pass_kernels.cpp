@@ -17,7 +17,7 @@ struct ProductOperands {
   T* c;
 };
 
-// The product of one instruction set; its namespace has included bert_product.inc.
+// Defines the product of one instruction set; its namespace has included bert_product.inc.
 #define HPCBENCH_SMALL_PRODUCT                                                                                    \
   template <class T, bool kAccumulate>                                                                            \
   void small_product(const ProductOperands<T>& x) {                                                               \

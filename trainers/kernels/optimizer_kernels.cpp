@@ -32,7 +32,7 @@ HPCBENCH_INLINE void mask_rows(const DropoutKey& key, double rate, std::int64_t 
 
 template <class T>
 HPCBENCH_INLINE void squares_loop(const T* __restrict values, std::int64_t count, double* __restrict result) {
-  // Sums side by side are what lets the compiler use vectors without reordering anything.
+  // Separate sums let the compiler use vectors without reordering any sum.
   double sums[kSquareSums];
   for (std::int64_t j = 0; j < kSquareSums; ++j) sums[j] = result[j];
   std::int64_t k = 0;
@@ -106,7 +106,7 @@ HPCBENCH_INLINE void adamw_loop(T* __restrict p, const T* __restrict g, T* __res
   for (std::int64_t k = 0; k < count; ++k) adamw_element(p[k], g[k] * scale, m[k], v[k], step);
 }
 
-constexpr std::int64_t kAtOnce = 64;  // elements that go through all steps while they are in the nearest cache
+constexpr std::int64_t kAtOnce = 64;  // elements that pass through all steps while they are in the nearest cache
 
 template <class T>
 HPCBENCH_INLINE void at_rest_loop(T* __restrict p, T* __restrict m, T* __restrict v, std::int64_t count,

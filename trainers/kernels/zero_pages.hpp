@@ -9,28 +9,29 @@
 
 namespace hpcbench::train::kernels {
 
-/// How memory is to be paged. Small pages take memory one by one, for tables of which few rows are ever touched. Large ones are
-/// asked of the system for what is written whole: the faults of small pages cost more than a fifth of a short run.
+/// The page size of memory. Small pages take memory one by one, for tables of which few rows are ever touched. Large pages are
+/// requested for memory that is written completely: the faults of small pages cost more than a fifth of a short run.
 enum class Pages { small, large };
 
-/// Zeros straight from the system: a page takes memory, and time, only once it is written. std::bad_alloc where there is none.
+/// Returns zeros straight from the system: a page takes memory, and time, only once it is written. std::bad_alloc if there is
+/// no memory.
 inline std::shared_ptr<void> zero_pages(std::size_t size_bytes, Pages pages) {
   const std::size_t mapped = size_bytes > 0 ? size_bytes : 1;
   void* const address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-  if (pages == Pages::large) ::madvise(address, mapped, MADV_HUGEPAGE);  // where it fails, pages are small
+  if (pages == Pages::large) ::madvise(address, mapped, MADV_HUGEPAGE);  // if it fails, pages are small
 #endif
   return {address, [mapped](void* begin) { ::munmap(begin, mapped); }};
 }
 
-/// Cuts memory of large pages into parts. A region is given back when all its parts are gone.
+/// Cuts memory of large pages into parts. A region is released when all its parts are gone.
 class PageArena {
  public:
-  /// Writes to each page of fresh memory, so that the system makes them.
+  /// Writes to each page of fresh memory, so that the system creates them.
   using Prefault = void (*)(char* begin, std::size_t size_bytes);
 
-  /// Without `prefault` pages are made by whoever writes to them first, as far as they are written.
+  /// Without `prefault` the system creates pages at the first write to them.
   explicit PageArena(Prefault prefault = nullptr) : prefault_(prefault) {}
 
   std::shared_ptr<void> take(std::size_t size_bytes) {
@@ -56,7 +57,7 @@ class PageArena {
   }
 
  private:
-  /// More than is needed now, so that several threads have some pages each.
+  /// Touches more than is needed now, so that several threads have some pages each.
   void touch_at_least(char* begin, std::size_t size_bytes) {
     constexpr std::size_t kTouchBytes = std::size_t{8} << 20;
     const auto left = static_cast<std::size_t>(next_ - begin) + left_bytes_;
@@ -69,7 +70,7 @@ class PageArena {
   std::shared_ptr<void> region_;
   char* next_ = nullptr;
   std::size_t left_bytes_ = 0;
-  std::size_t touched_bytes_ = 0;  // of those, from `next_` on
+  std::size_t touched_bytes_ = 0;  // of that memory, from `next_` on
 };
 
 }  // namespace hpcbench::train::kernels

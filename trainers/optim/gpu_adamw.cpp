@@ -22,8 +22,8 @@ float* data_of(const at::Tensor& tensor) {
   return static_cast<float*>(tensor.data_ptr());
 }
 
-/// Has `set` fill in `count` parts one after the other, and has `launch` launch as many blocks as they have chunks when the
-/// arguments are full.
+/// Fills in `count` parts in order with `set`; when the arguments are full, calls `launch` with the number of their chunks as
+/// blocks.
 template <class Arguments, class Set, class Launch>
 void launch_parts(Arguments& arguments, std::size_t count, const Set& set, const Launch& launch) {
   int blocks = 0;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kElementsOfTask = 4096;
 constexpr std::int64_t kRowsOfChunk = 256;
 
-/// call(index) for 0 <= index < count in parallel, rows of `width` elements.
+/// Calls call(index) for 0 <= index < count in parallel, for rows of `width` elements.
 template <class Call>
 void for_each_row(std::int64_t count, std::int64_t width, const Call& call) {
   at::parallel_for(0, count, std::max<std::int64_t>(1, kElementsOfTask / std::max<std::int64_t>(1, width)),
@@ -38,7 +38,7 @@ LazyAdamW::LazyAdamW(const at::Tensor& table)
 
 template <class T>
 T* LazyAdamW::row_of(const at::Tensor& tensor, std::int64_t row) const {
-  return const_cast<T*>(tensor.const_data_ptr<T>()) + row * width_;  // the table is the optimiser's to change
+  return const_cast<T*>(tensor.const_data_ptr<T>()) + row * width_;  // the optimiser may change the table
 }
 
 template <class T>
@@ -109,7 +109,7 @@ void LazyAdamW::make_up(const Behind& late) {
 
 LazyAdamW::States LazyAdamW::states() {
   catch_up_all();
-  const auto zeros = [&] {  // small pages: those of rows without a state take no memory
+  const auto zeros = [&] {  // small pages: rows without a state take no memory
     return untouched_zeros(table_.sizes(), table_.options().requires_grad(false), kernels::Pages::small);
   };
   States states{zeros(), zeros()};

@@ -12,32 +12,32 @@
 
 namespace hpcbench::train {
 
-/// AdamW of a table of embeddings on a CPU, whose rows' marks are trusted (TouchedRows). Of a step only the rows that have a
-/// gradient are updated. All others are left behind, and make their steps one after another when the model is about to read
-/// them or somebody wants the whole table: a row then goes through the caches once, not once a step. The results are the same,
-/// bit for bit. A row's state takes memory from its first gradient on.
+/// AdamW for a table of embeddings on a CPU whose row marks are trusted (TouchedRows). A step updates only the rows that have a
+/// gradient. All others are postponed, and make their steps one after another when the model is about to read them or a caller
+/// wants the whole table: a row then passes through the caches once, not once per step. The results are the same, bit for bit.
+/// A row's state takes memory from its first gradient on.
 class LazyAdamW {
  public:
-  /// The parameter, contiguous; all states are 0.
+  /// The parameter must be contiguous; all states are 0.
   explicit LazyAdamW(const at::Tensor& table);
 
-  /// The next step: rows that a pass after the first `passes_before` ones touched get their gradient.
+  /// Makes the next step: rows that a pass after the first `passes_before` ones touched get their gradient.
   void step(const kernels::AdamWFactors& factors, const at::Tensor& gradient, const TouchedRows& touched,
             std::int64_t passes_before);
-  /// Makes up for the steps of these rows; a row may be named more than once.
+  /// Makes the postponed steps of these rows; a row may be named more than once.
   void catch_up(const std::int64_t* rows, std::int64_t count);
   void catch_up_all();
 
   struct States {
-    at::Tensor first, second;  // mean gradient and mean squared gradient, of the table's sizes
+    at::Tensor first, second;  // mean gradient and mean squared gradient, with the table's sizes
   };
-  /// Copies, of all rows up to date.
+  /// Returns copies, with all rows up to date.
   States states();
-  /// Takes them over; the table's rows count as up to date.
+  /// Replaces the states; the table's rows count as up to date.
   void load_states(const States& states);
 
  private:
-  /// A row, and how many of the steps that are kept it has made.
+  /// A row, and how many of the stored steps it has made.
   struct Behind {
     std::int64_t row;
     std::int64_t made;
@@ -46,7 +46,7 @@ class LazyAdamW {
   void make_up(const Behind& late);
   template <class T>
   T* row_of(const at::Tensor& tensor, std::int64_t row) const;
-  /// The row's mean gradient, then its mean squared gradient; null where both are 0.
+  /// Returns the row's mean gradient, then its mean squared gradient; null where both are 0.
   template <class T>
   T* state_of(std::int64_t row) const;
   /// Makes a state of zeros for a row that has none.
@@ -55,10 +55,10 @@ class LazyAdamW {
   at::Tensor table_;
   std::int64_t width_;
   std::vector<kernels::AdamWFactors> steps_;  // since all rows were up to date
-  std::vector<std::int64_t> made_;            // by row: of these
+  std::vector<std::int64_t> made_;            // by row: the number of steps made of these
   kernels::PageArena arena_;
   std::vector<std::shared_ptr<void>> chunks_;  // of kRowsOfChunk states each
-  std::vector<std::int64_t> places_;           // by row: of its state among all states; -1: none
+  std::vector<std::int64_t> places_;           // by row: the place of its state among all states; -1: none
   std::int64_t states_ = 0;
 };
 

@@ -16,17 +16,18 @@ namespace hpcbench::train {
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
-  int unit = 0;                                    // of a parameter: the part of the model that it belongs to, see Model
-  std::shared_ptr<TouchedRows> touched = nullptr;  // of a table of embeddings whose model keeps them
+  int unit = 0;                                    // of a parameter: its part of the model, see Model
+  std::shared_ptr<TouchedRows> touched = nullptr;  // of a table of embeddings whose model maintains the marks
 };
 
-/// What a strategy sees of a model. Parameters are contiguous leaves that require gradients; buffers are state without
-/// gradients that training changes (running statistics). Strategies may replace the data of a tensor, never the tensor.
+/// A strategy's view of a model. Parameters are contiguous leaves that require gradients; buffers are state without gradients
+/// that training changes (running statistics). Strategies may replace the data of a tensor, never the tensor.
 ///
-/// A model is a chain of units (BERT: embeddings, layers, head), numbered from 0 in the order of the forward pass, each with
-/// one result that the next one takes. Around a unit's forward pass, in training and in evaluation, the model calls the two
-/// functions where they are not null: before the first use of the unit's parameters, and with the unit's result. Between
-/// after_unit() and the unit's backward pass the parameters may be away: what a unit saves is the parameter, not a copy.
+/// A model is a chain of units (BERT: embeddings, layers, head), numbered from 0 in the order of the forward pass; each has one
+/// result, the input of the next. Around a unit's forward pass, in training and in evaluation, the model calls the two
+/// functions unless they are null: before the first use of the unit's parameters, and with the unit's result. Between
+/// after_unit() and the unit's backward pass the parameters may be freed: a unit must save the parameter for backward, not a
+/// copy.
 struct Model {
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> buffers;
@@ -34,10 +35,10 @@ struct Model {
   std::function<void(int unit, const at::Tensor& result)> after_unit;
 };
 
-/// Memories that have been moved, each as one row of elements.
+/// Moved memories, each as one row of elements.
 using MovedMemories = std::map<const c10::StorageImpl*, at::Tensor>;
 
-/// A tensor's place on another device, where neighbours in one memory stay neighbours.
+/// Returns a tensor on another device; tensors that share one memory share one there, too.
 inline at::Tensor moved_to(at::Device place, const at::Tensor& tensor, MovedMemories& moved) {
   at::Tensor& all = moved[tensor.storage().unsafeGetStorageImpl()];
   if (!all.defined()) {
@@ -47,7 +48,7 @@ inline at::Tensor moved_to(at::Device place, const at::Tensor& tensor, MovedMemo
   return all.as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
 }
 
-/// Moves parameters and buffers to a device; the tensors stay the same objects, so that who holds one sees it there.
+/// Moves parameters and buffers to a device; the tensors stay the same objects, so that every holder of one sees it there.
 inline void move_model(Model& model, at::Device place) {
   MovedMemories moved;
   for (std::vector<NamedTensor>* tensors : {&model.parameters, &model.buffers}) {
@@ -57,7 +58,7 @@ inline void move_model(Model& model, at::Device place) {
   }
 }
 
-/// One unit's forward pass, with what the model has to say around it.
+/// Computes one unit's forward pass, with the model's calls around it.
 template <class Forward>
 at::Tensor in_unit(const Model& model, int unit, const Forward& forward) {
   if (model.before_unit) model.before_unit(unit);

@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kBlock = 1 << 15;
 constexpr const char* kFirst = "first/";
 constexpr const char* kSecond = "second/";
-constexpr std::int64_t kAlignment = 16;  // elements: views of the flat state begin at 64 bytes or a multiple
+constexpr std::int64_t kAlignment = 16;  // elements: views of the flat state begin at multiples of 64 bytes
 
 at::Tensor zero_tensor(std::int64_t count, const at::TensorOptions& options) {
   if (!options.device().is_cpu()) return at::zeros({count}, options);
@@ -35,12 +35,12 @@ bool has_trusted_marks(const NamedTensor& parameter) {
   return parameter.touched && parameter.touched->is_trusted() && parameter.tensor.is_cpu();
 }
 
-/// Is it a table whose rows AdamW leaves behind?
+/// Returns whether the parameter is a table whose rows AdamW postpones.
 bool uses_lazy_adamw(const NamedTensor& parameter, const OptimizerOptions& options) {
   return has_trusted_marks(parameter) && options.kind == OptimizerKind::adamw && !options.torch_kernels;
 }
 
-/// Zeros of the parameters' sizes, views into one flat tensor; nothing for tables with late rows.
+/// Returns zeros with the parameters' sizes, views into one flat tensor; none for tables with postponed rows.
 std::vector<at::Tensor> flat_zeros(const std::vector<NamedTensor>& parameters, const OptimizerOptions& options) {
   std::vector<at::Tensor> views;
   if (parameters.empty()) return views;
@@ -94,7 +94,7 @@ void Optimizer::update(const Block& block, double lr, double scale) {
   Part& part = parts_[block.part];
   if (!part.parameter.grad().defined() || part.late) return;
   const auto at_block = [&](const at::Tensor& tensor) {
-    return const_cast<T*>(tensor.const_data_ptr<T>()) + block.begin;  // the parts are our own
+    return const_cast<T*>(tensor.const_data_ptr<T>()) + block.begin;  // the optimiser owns the parts
   };
   T* const p = at_block(part.parameter);
   const T* const g = at_block(part.parameter.grad());
@@ -133,7 +133,7 @@ std::optional<Reading> Optimizer::step(double lr, std::optional<Reading> norm) {
     if (part.late && gradient.defined())
       part.late->step(adamw_factors(part, lr, scale), gradient, *part.touched, part.passes_before);
   }
-  // Blocks are handed out one by one: they differ in what they cost.
+  // Threads take blocks one by one, because blocks differ in cost.
   std::atomic<std::size_t> next = 0;
   at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (; begin < end; ++begin) {
@@ -158,7 +158,7 @@ std::optional<Reading> Optimizer::step_on_device(double lr, std::optional<Readin
     TorchUpdate update{options_.kind, lr, options_.momentum, 1, steps_};
     const at::ScalarType type = parts_.front().parameter.scalar_type();
     if (known.defined()) update.divisor = clip_divisor_by_torch(known, options_.clip, type);
-    update.skip = spoilt_.read();  // undefined but for AdamW
+    update.skip = spoilt_.read();  // undefined except for AdamW
     update_by_torch(update_parts_, update);
   }
   return options_.clip > 0 ? norm : std::nullopt;
@@ -177,7 +177,7 @@ double Optimizer::squares_of(const Block& block) const {
   double sums[kernels::kSquareSums] = {};
   AT_DISPATCH_FLOATING_TYPES(gradient.scalar_type(), "gradient_norm", [&] {
     const scalar_t* const values = gradient.const_data_ptr<scalar_t>() + block.begin;
-    // Zeros add nothing, as long as the others stay with their sums.
+    // Skipping zeros changes nothing, as long as the other values stay in their sums.
     const bool whole_groups = part.touched && gradient.numel() / part.touched->rows() % kernels::kSquareSums == 0;
     if (!whole_groups) return kernels::add_squares(values, block.count, sums);
     const std::int64_t width = gradient.numel() / part.touched->rows();

@@ -6,18 +6,18 @@
 
 namespace hpcbench::train {
 
-/// A number that a step computed. A GPU's stays there until somebody reads it: only then the host waits.
+/// A number that a step computed. A GPU's number stays on the GPU until it is read: only then the host waits.
 class Reading {
  public:
   Reading(double value) : value_(value) {}  // NOLINT(google-explicit-constructor): a number is one that has been read
-  /// Of a scalar; of a CPU's the value.
+  /// Holds a scalar; a CPU's as its value.
   explicit Reading(const at::Tensor& scalar);
 
   bool is_there() const { return there_.defined(); }
-  /// The scalar on its device; undefined where the value is known.
+  /// Returns the scalar on its device; undefined if the value is known.
   const at::Tensor& there() const { return there_; }
   double read() const;
-  /// The number as a scalar in fp64 on a device, where it is, if it is there.
+  /// Returns the number as a scalar in fp64 on a device, moved only if it is elsewhere.
   at::Tensor on(at::Device place) const;
 
  private:
@@ -25,7 +25,7 @@ class Reading {
   at::Tensor there_;
 };
 
-/// All at once: the host waits once.
+/// Reads all at once: the host waits once.
 std::vector<double> read_all(const std::vector<Reading>& readings);
 
 }  // namespace hpcbench::train

@@ -24,7 +24,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// The parts of one weight decay, as lists.
+/// The parts with one weight decay, as lists.
 struct TorchUpdateLists {
   std::vector<at::Tensor> parameters, gradients, first, second;
 };
@@ -56,7 +56,7 @@ void torch_adadelta(TorchUpdateLists& lists, double weight_decay, const TorchUpd
   at::_foreach_add_(lists.parameters, deltas, -constants.lr);
 }
 
-/// AdamW's operator divides by itself, in fp32.
+/// Returns whether AdamW's operator itself divides the gradients, in fp32.
 bool adamw_divides(const TorchUpdateLists& lists, const TorchUpdate& update) {
   return update.kind == OptimizerKind::adamw && lists.gradients.front().scalar_type() == at::kFloat;
 }
@@ -116,7 +116,7 @@ at::Tensor clip_divisor_by_torch(const at::Tensor& norm, double clip, at::Scalar
 void SpoiltMark::note(const at::Tensor& loss) {
   const at::NoGradGuard no_grad;
   if (!sum_.defined()) sum_ = at::zeros({}, loss.options().dtype(at::kFloat).requires_grad(false));
-  // Nothing times a number that is not finite is not a number, and whatever is added to it neither.
+  // Zero times a number that is not finite is not a number, and neither is any later sum with it.
   sum_.add_(loss, 0);
 }
 

@@ -7,12 +7,12 @@
 
 namespace hpcbench::train {
 
-/// What a model tells of a table of embeddings: which rows its backward passes gave a gradient (that of all others was 0 in
-/// every pass, so that an optimiser need not read it), and which rows its next forward pass reads (so that an optimiser may
-/// leave all others behind until then).
+/// A model's marks on a table of embeddings: the rows to which its backward passes gave a gradient (that of all others was 0 in
+/// every pass, so that an optimiser need not read it), and the rows that its next forward pass reads (so that an optimiser may
+/// postpone all others until then).
 ///
-/// That holds only where every gradient comes from this model's own passes. The strategy that knows it (baseline) says so with
-/// trust(), before the first pass; where gradients of other ranks are added, nobody goes by these marks.
+/// The marks hold only if every gradient comes from this model's own passes. The strategy that ensures it (baseline) calls
+/// trust() before the first pass; if gradients of other ranks are added, the marks are not used.
 class TouchedRows {
  public:
   using BeforeRead = std::function<void(const std::int64_t* rows, std::int64_t count)>;
@@ -22,19 +22,19 @@ class TouchedRows {
   void trust() { is_trusted_ = true; }
   bool is_trusted() const { return is_trusted_; }
 
-  /// A backward pass begins.
+  /// Notes that a backward pass begins.
   void begin_pass() { ++passes_; }
-  /// The passes that have begun.
+  /// Returns the number of passes that have begun.
   std::int64_t passes() const { return passes_; }
-  /// The pass that has begun adds to this row's gradient.
+  /// Notes that the current pass adds to this row's gradient.
   void mark(std::int64_t row) { last_pass_[static_cast<std::size_t>(row)] = passes_; }
-  /// A pass after the first `passes` ones did.
+  /// Returns whether a pass after the first `passes` ones touched the row.
   bool touched_after(std::int64_t row, std::int64_t passes) const { return last_pass_[static_cast<std::size_t>(row)] > passes; }
   std::int64_t rows() const { return static_cast<std::int64_t>(last_pass_.size()); }
 
-  /// Whoever leaves rows behind: called with those that are about to be read, some of them more than once.
+  /// Sets a function that the optimiser needs before rows are read: it gets these rows, some of them more than once.
   void before_read(BeforeRead call) { before_read_ = std::move(call); }
-  /// A pass is about to read these rows.
+  /// Announces that a pass is about to read these rows.
   void read(const std::int64_t* rows, std::int64_t count) const {
     if (before_read_) before_read_(rows, count);
   }

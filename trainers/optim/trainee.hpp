@@ -12,36 +12,37 @@
 
 namespace hpcbench::train {
 
-/// Where the samples of a micro-batch stand in the step's global batch: the i-th is number first_position + i * stride.
+/// The position of a micro-batch's samples in the step's global batch: the i-th is number first_position + i * stride.
 struct StepPlace {
   std::int64_t step = 1;  // optimiser step of the run, from 1
   std::int64_t first_position = 0;
   std::int64_t stride = 1;
 };
 
-/// A loss in two halves: what the host makes of the samples, and what the device computes of that.
+/// A loss in two halves: the host's preparation of the samples, and the device's computation with it.
 struct LossInputs {
-  at::Tensor numbers;               // int64: what is computed of; on the host, or on the device already
-  std::vector<std::int64_t> shape;  // of two inputs of one shape the device does the same work, on other numbers
-  /// The loss, of `numbers` on the device. It draws dropout as the halves' making seeded it: to be called before other halves
-  /// are made.
+  at::Tensor numbers;               // int64: the input of the computation, on the host or already on the device
+  std::vector<std::int64_t> shape;  // for two inputs of one shape the device does the same work on other numbers
+  /// Computes the loss of `numbers` on the device. Its dropout is seeded when the halves are made: call it before making other
+  /// halves.
   std::function<at::Tensor(const at::Tensor& there)> loss;
 };
 
-/// What is trained, as a strategy sees it: a model on one device, and its loss.
+/// A strategy's view of what is trained: a model on one device, and its loss.
 class Trainee {
  public:
   virtual ~Trainee() = default;
   virtual Model& model() = 0;
-  /// Mean training loss over `samples` (int64 numbers), a scalar to be differentiated. One thread at a time.
+  /// Returns the mean training loss over `samples` (int64 numbers), a differentiable scalar. One thread at a time.
   virtual at::Tensor loss(const at::Tensor& samples, const StepPlace& place) = 0;
-  /// loss() in two halves, so that the second can be captured and replayed (StepGraph); nothing where it cannot be parted.
+  /// Returns loss() in two halves, so that the second can be captured and replayed (StepGraph); nullopt if it cannot be
+  /// divided.
   virtual std::optional<LossInputs> loss_inputs(const at::Tensor& /*samples*/, const StepPlace& /*place*/) {
     return std::nullopt;
   }
-  /// The fewest samples that one loss can be computed of.
+  /// Returns the fewest samples for which a loss can be computed.
   virtual std::int64_t least_batch() const { return 1; }
-  /// The same once more, with weights of its own, on `place`: for several devices in one process, a thread each.
+  /// Returns a copy with its own weights, on `place`: for several devices in one process, a thread each.
   virtual std::unique_ptr<Trainee> another(at::Device place) const = 0;
 };
 

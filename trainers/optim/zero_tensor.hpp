@@ -9,7 +9,7 @@
 
 namespace hpcbench::train {
 
-/// Zeros on the CPU in memory that is not touched yet (kernels::zero_pages()).
+/// Returns zeros on the CPU in untouched memory (kernels::zero_pages()).
 inline at::Tensor untouched_zeros(at::IntArrayRef sizes, const at::TensorOptions& options, kernels::Pages kind) {
   const auto count = static_cast<std::size_t>(c10::multiply_integers(sizes));
   const std::shared_ptr<void> pages = kernels::zero_pages(count * options.dtype().itemsize(), kind);

@@ -7,7 +7,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// One process, no communication: what every other strategy is compared with. Gradients are the tensors that backward made.
+/// One process without communication: the reference of every other strategy. Gradients are the tensors that backward made.
 class Baseline final : public ReplicatedStrategy {
  public:
   using ReplicatedStrategy::ReplicatedStrategy;
@@ -45,7 +45,7 @@ class Baseline final : public ReplicatedStrategy {
   }
 
   at::Tensor passes_of_graph(const MicroBatch& batch) {
-    TORCH_CHECK(batch.scale == 1, "a captured step has one micro-batch");  // check_settings()
+    TORCH_CHECK(batch.scale == 1, "a captured step has one micro-batch");  // ensured by check_settings()
     const at::Tensor value = graph_->forward_backward(batch.samples, batch.place);
     for (std::size_t parameter = 0; parameter < counted_.size(); ++parameter) {
       if (model_->parameters[parameter].tensor.grad().defined()) count_gradient(parameter);

@@ -13,9 +13,9 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Every rank holds the whole model and a share of each batch; gradients are averaged by c10d's Reducer, bucket by bucket while
-/// the backward pass still runs. Gradients are views of the buckets. The model's buffers are rank 0's at every forward pass, as
-/// in torch's DistributedDataParallel.
+/// Every rank holds the whole model and a share of each batch; c10d's Reducer averages the gradients, bucket by bucket while
+/// the backward pass is running. Gradients are views of the buckets. Every forward pass uses rank 0's buffers, as in torch's
+/// DistributedDataParallel.
 class Ddp final : public ReplicatedStrategy {
  public:
   explicit Ddp(const StrategyContext& context)
@@ -27,7 +27,7 @@ class Ddp final : public ReplicatedStrategy {
     for (const NamedTensor& parameter : model.parameters) parameters_.push_back(parameter.tensor);
     joined_buffers_ = make_ranks_equal(model, group_);
     const at::NoGradGuard no_grad;
-    // Before the reducer's own hooks, so that a gradient is noted before the sum that it completes begins.
+    // Before the reducer's own hooks, so that a gradient is recorded before the sum that it completes begins.
     gradient_hooks_.emplace(model, [this](std::size_t) { statistics_.last_step.push_back({"gradient", 0}); });
     make_reducer();
     make_optimizer(model);
@@ -42,7 +42,7 @@ class Ddp final : public ReplicatedStrategy {
     for (std::size_t index = 0; index < batches.size(); ++index) {
       broadcast_buffers();
       const bool last = index + 1 == batches.size();
-      // Not told of a backward pass, the reducer leaves its gradients alone: they add up on this rank.
+      // Unless the reducer is told about a backward pass, it ignores its gradients: they add up on this rank.
       if (last) begin_reduction();
       const at::Tensor value = loss_of(batches[index]);
       if (last) reducer_->prepare_for_backward({});
@@ -78,13 +78,13 @@ class Ddp final : public ReplicatedStrategy {
     reducer_->rebuild_buckets();
   }
 
-  /// In which gradients are summed, where it is not their own.
+  /// Returns the type in which gradients are summed, if it is not their own.
   std::optional<at::ScalarType> wire_type() const {
     if (!context_.settings.gradient_compression) return std::nullopt;
     return *context_.settings.gradient_compression == GradientCompression::bf16 ? at::kBFloat16 : at::kHalf;
   }
 
-  /// A sum of the reducer is about to begin.
+  /// Records that a sum of the reducer is about to begin.
   void note_sum(const at::Tensor& bucket) {
     statistics_.last_step.push_back({"sum", sums_++});
     const std::int64_t bytes = wire_type() ? bucket.numel() * kWireBytes : bytes_of_elements(bucket);
@@ -96,11 +96,11 @@ class Ddp final : public ReplicatedStrategy {
     for (int sum = 0; sum < sums_; ++sum) statistics_.last_step.push_back({"sum-done", sum});
     sums_ = 0;
     times_->settle(statistics_.traffic);
-    // What reads the gradients from now on begins when they are sums.
+    // Later reads of the gradients begin when the sums are complete.
     for (const std::shared_ptr<Span>& span : reducer_group_->hold_computing()) clock_.add(span, statistics_.traffic);
   }
 
-  /// Several micro-batches' gradients are summed where the reducer will look for them: no second copy is held.
+  /// Sums several micro-batches' gradients in the reducer's buckets, so that no second copy is held.
   void add_up_in_buckets() {
     const at::NoGradGuard no_grad;
     for (std::size_t index = 0; index < parameters_.size(); ++index)
@@ -108,8 +108,8 @@ class Ddp final : public ReplicatedStrategy {
   }
 
   /// The reducer lays out its buckets in the order in which the first backward pass makes gradients. A pass over zeros in the
-  /// reverse order of the parameters, before training, has it done once and always alike: the sums of every step, and of a run
-  /// that is resumed, are then made in one order.
+  /// reverse order of the parameters, before training, makes it do so once and always alike: the sums of every step, and of a
+  /// resumed run, are then made in one order.
   void order_buckets() {
     const at::AutoGradMode with_gradients(true);
     begin_reduction();
@@ -142,7 +142,7 @@ class Ddp final : public ReplicatedStrategy {
   void make_reducer() {
     const auto cap_bytes = static_cast<std::int64_t>(context_.settings.bucket_cap_mb * 1024 * 1024);
     const auto first_bytes = std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, cap_bytes);
-    // All in one bucket at first; order_buckets() has them laid out.
+    // All in one bucket at first; order_buckets() then changes the layout.
     std::vector<std::size_t> all(parameters_.size());
     for (std::size_t index = 0; index < all.size(); ++index) all[index] = index;
     std::unordered_map<std::size_t, std::string> names;
@@ -160,7 +160,7 @@ class Ddp final : public ReplicatedStrategy {
   static constexpr std::int64_t kWireBytes = 2;
   Group& group_;
   std::vector<at::Tensor> parameters_;
-  at::Tensor joined_buffers_;  // undefined where there are none
+  at::Tensor joined_buffers_;  // undefined without buffers
   std::optional<GradientHooks> gradient_hooks_;
   std::shared_ptr<ReductionTimes> times_ = std::make_shared<ReductionTimes>();
   int sums_ = 0;                            // begun in this step

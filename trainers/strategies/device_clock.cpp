@@ -21,7 +21,7 @@ DeviceClock::Stretch::~Stretch() {
   try {
     lap_->end();
   } catch (const c10::Error&) {
-    return;  // of the device: the work itself fails with it, and says so
+    return;  // of the device: the work itself fails with it and reports it
   }
   clock_.open_.emplace_back([lap = lap_, &sum = sum_] {
     const std::optional<double> seconds = lap->seconds();

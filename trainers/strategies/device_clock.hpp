@@ -9,16 +9,16 @@
 
 namespace hpcbench::train {
 
-/// Measures how long the strategy's work takes: by the host's clock, or on a GPU, to which the host only hands work, by the
-/// GPU's. Never by both: a wait that the GPU measured is taken from a step that the GPU measured. What a GPU has measured is
-/// known later: settle() adds what it has come to by then. Sums must stay where they are.
+/// Measures the time of the strategy's work: by the host's clock, or on a GPU, where the host only enqueues work, by the GPU's.
+/// Never by both: a wait that the GPU measured is subtracted from a step that the GPU measured. A GPU's measurements are known
+/// later: settle() adds those that are available. Sums must not be moved.
 class DeviceClock {
  public:
   explicit DeviceClock(const Device& device) : device_(device) {}
   DeviceClock(const DeviceClock&) = delete;
   DeviceClock& operator=(const DeviceClock&) = delete;
 
-  /// Adds the seconds of its life to `sum`.
+  /// Adds the seconds of its lifetime to `sum`.
   class Stretch {
    public:
     Stretch(DeviceClock& clock, double& sum);
@@ -33,20 +33,20 @@ class DeviceClock {
     std::shared_ptr<Lap> lap_;  // null: by the host's clock
   };
 
-  /// The times of a piece of work in a side stream, whose hold_computing() was called, become `traffic`.
+  /// Records the times of work in a side stream, whose hold_computing() was called, in `traffic`.
   void add(std::shared_ptr<Span> span, Traffic& traffic);
-  /// Adds up what the device has measured so far.
+  /// Adds up all measurements available so far.
   void settle();
-  /// All of it: waits for the device.
+  /// Adds up all measurements: waits for the device.
   void settle_all();
-  /// What is not settled is never added.
+  /// Discards measurements that are not settled.
   void forget() { open_.clear(); }
-  /// Calls `work`; what it sends and waits for is none of the training's.
+  /// Calls `work` without counting its bytes and waits in the training.
   void uncounted(Traffic& traffic, const std::function<void()>& work);
 
  private:
   const Device& device_;
-  std::vector<std::function<bool()>> open_;  // each adds its times and returns true, or false: not known yet
+  std::vector<std::function<bool()>> open_;  // each adds its times and returns true, or returns false if they are not known yet
 };
 
 }  // namespace hpcbench::train

@@ -9,7 +9,7 @@
 
 namespace hpcbench::train {
 
-/// One thread per logical device, which share the threads that LibTorch may use.
+/// One thread per logical device; together they use the threads allowed for LibTorch.
 class DeviceThreads {
  public:
   explicit DeviceThreads(std::size_t devices);
@@ -18,7 +18,7 @@ class DeviceThreads {
   DeviceThreads& operator=(const DeviceThreads&) = delete;
 
   /// Calls `work(d)` in the threads of the first `devices` devices, with this thread's autograd state, and waits for all;
-  /// throws what the first of them threw.
+  /// rethrows the first exception.
   void run(std::size_t devices, const std::function<void(std::size_t device)>& work);
 
  private:

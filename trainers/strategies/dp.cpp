@@ -18,9 +18,9 @@ namespace hpcbench::train {
 namespace {
 
 /// One process, k devices with a replica of the model each (on a CPU: k logical devices with a thread each). A batch is split
-/// as torch.chunk does, the gradients are added up on the first device in the order of the devices, which updates the
-/// parameters and copies them to the others. `faithful` averages the devices' mean losses, as torch's DataParallel does, also
-/// where their parts are not of one size; `tuned` is the mean over the samples. Running statistics are the first device's.
+/// like torch.chunk; the first device adds the gradients in the order of the devices, updates the parameters and copies them to
+/// the others. `faithful` averages the devices' mean losses, as torch's DataParallel does, even if their parts differ in size;
+/// `tuned` is the mean over the samples. Running statistics are the first device's.
 class Dp final : public ReplicatedStrategy {
  public:
   explicit Dp(const StrategyContext& context)
@@ -76,7 +76,7 @@ class Dp final : public ReplicatedStrategy {
   void barrier() override { context_.device->synchronise(); }
 
  private:
-  /// Buffers, and after an update the parameters, of the first device to the others.
+  /// Copies buffers, and after an update the parameters, of the first device to the others.
   void copy_to_replicas(bool parameters) {
     const at::NoGradGuard no_grad;
     const auto copy = [](const std::vector<NamedTensor>& from, std::vector<NamedTensor>& to) {
@@ -88,8 +88,8 @@ class Dp final : public ReplicatedStrategy {
     }
   }
 
-  /// The micro-batch's loss, a scalar in fp64 on the first device, which the host does not wait for; each device's part of its
-  /// gradient is left in its replica.
+  /// Returns the micro-batch's loss, a scalar in fp64 on the first device, for which the host does not wait; leaves each
+  /// device's part of its gradient in its replica.
   at::Tensor run_on_devices(const MicroBatch& batch) {
     const auto devices = static_cast<std::int64_t>(replicas_.size());
     const std::int64_t samples = batch.samples.size(0);
@@ -146,7 +146,7 @@ class Dp final : public ReplicatedStrategy {
     }
   }
 
-  /// In the thread of a device.
+  /// Called in the thread of a device.
   void count_gradient(std::size_t device, std::size_t parameter) {
     if (counted_[device][parameter]) return;
     counted_[device][parameter] = 1;
@@ -163,8 +163,8 @@ class Dp final : public ReplicatedStrategy {
   }
 
   DeviceThreads threads_;
-  std::vector<std::unique_ptr<Trainee>> copies_;  // for the devices but the first
-  std::vector<Trainee*> trainees_;                // by device, as what follows
+  std::vector<std::unique_ptr<Trainee>> copies_;  // for all devices but the first
+  std::vector<Trainee*> trainees_;                // by device, like the following members
   std::vector<Model*> replicas_;
   std::vector<std::unique_ptr<GradientHooks>> gradient_hooks_;  // by device
   std::vector<std::vector<char>> counted_;                      // by device and parameter: its gradient is held

@@ -7,9 +7,9 @@
 
 namespace hpcbench::train {
 
-/// Gives the model of every rank the parameters and buffers of the first; throws where the ranks' parameters are of different
-/// shapes. The buffers' data then stands side by side in the tensor that is returned (undefined where there are none), so that
-/// one broadcast a pass renews them. Collective.
+/// Copies the parameters and buffers of the first rank to every rank; throws if the ranks' parameters differ in shape. The
+/// buffers' data then lies side by side in the returned tensor (undefined without buffers), so that one broadcast per pass
+/// renews them. Collective.
 at::Tensor make_ranks_equal(Model& model, Group& group);
 
 }  // namespace hpcbench::train

@@ -9,8 +9,7 @@ namespace hpcbench::train {
 
 namespace {
 
-// By the names of LibTorch 2.13, else, in 2.11 and 2.12, by the older ones. Templates: a branch that is not taken need not
-// compile.
+// Uses the names of LibTorch 2.13, or in 2.11 and 2.12 the older ones. Templates: a branch that is not taken need not compile.
 template <class ProcessGroup>
 auto reduce_scatter(ProcessGroup& group, at::Tensor& own, at::Tensor& whole, const c10d::ReduceScatterOptions& options) {
   if constexpr (requires { group.reduce_scatter_single(own, whole, options); }) {
@@ -57,7 +56,7 @@ void Exchange::begin_collective(Pending& pending, SideStream* stream,
     pending.works.push_back(start(true));
     return;
   }
-  // In the side stream itself, not in one of NCCL's own: wait() makes the side stream wait, not the host.
+  // In the side stream itself, not in one of NCCL's: wait() then blocks the side stream, not the host.
   pending.span = stream->enqueue([&] {
     if (const auto work = start(false)) work->wait();
   });
@@ -84,7 +83,7 @@ void Exchange::wait(Pending& pending) {
 
 c10::intrusive_ptr<c10d::Work> Exchange::sum_over_replicas(const at::Tensor& own, bool is_async) {
   const Communicator& replicas = group_.replicas();
-  // The least an allreduce can send: a reduce-scatter and an all-gather.
+  // The minimum for an allreduce: a reduce-scatter and an all-gather.
   traffic_.bytes_sent += bytes_of_elements(own) * 2 * (replicas.size - 1) / replicas.size;
   c10d::AllreduceOptions options;
   options.asyncOp = is_async;

@@ -13,13 +13,13 @@
 namespace hpcbench::train {
 
 /// Reduce-scatter and all-gather of flat tensors whose elements divide evenly into one chunk per rank, chunk r being rank r's.
-/// On CPUs each rank sends every other one its chunk directly: (N-1)/N of the tensor's bytes, the least there is. (Gloo's own
-/// reduce-scatter is an allreduce, twice as much.) Sums are made in the order of the ranks, so they do not depend on how
-/// parameters are laid out in tensors. Through shared memory the sums are the same to the last bit. On GPUs both are NCCL's
-/// collectives, which sum in an order of their own, in a stream for sums and one for gathers. Where tensors are cut up among a
-/// part of the ranks only (Group::shards()), sums go on over the replicas: on GPUs in the same stream, on CPUs when a sum is
-/// finished. All run while the caller computes; `tag` must be the same on all ranks. Tensors that are exchanged belong to the
-/// computing stream.
+/// On CPUs each rank sends every other one its chunk directly: (N-1)/N of the tensor's bytes, the minimum. (Gloo's own
+/// reduce-scatter is an allreduce, twice as much.) Sums are made in the order of the ranks, so they do not depend on the layout
+/// of parameters in tensors. Through shared memory the sums are the same to the last bit. On GPUs both are NCCL's collectives,
+/// which sum in their own order, in a stream for sums and one for gathers. If tensors are cut among a part of the ranks only
+/// (Group::shards()), sums continue over the replicas: on GPUs in the same stream, on CPUs when a sum is finished. All
+/// exchanges run while the caller computes; `tag` must be the same on all ranks. Exchanged tensors belong to the computing
+/// stream.
 class Exchange {
  public:
   Exchange(Group& group, Traffic& traffic, Ledger& ledger, DeviceClock& clock)
@@ -33,7 +33,7 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// An exchange under way. It holds the tensors that others read and write.
+  /// An exchange in progress. It holds the tensors that others read and write.
   struct Pending {
     std::vector<c10::intrusive_ptr<c10d::Work>> works;
     at::Tensor flat;
@@ -44,11 +44,12 @@ class Exchange {
 
   /// Sends the chunks of `flat` to their ranks.
   virtual Pending begin_sum(const at::Tensor& flat, int tag);
-  /// Waits; then this rank's chunk of `flat` is the sum over the ranks times `factor`, the other chunks are as they were.
+  /// Waits; afterwards this rank's chunk of `flat` is the sum over the ranks times `factor`, and the other chunks are
+  /// unchanged.
   virtual void finish_sum(Pending& pending, double factor);
   /// Sends this rank's chunk of `flat` to all.
   virtual Pending begin_gather(const at::Tensor& flat, int tag);
-  /// Waits; then all chunks of `flat` are there.
+  /// Waits; afterwards `flat` has all chunks.
   void finish_gather(Pending& pending);
 
   at::Tensor own_chunk(const at::Tensor& flat) const { return chunk(flat, group_.shards().rank); }
@@ -69,13 +70,13 @@ class Exchange {
   Traffic& traffic_;
   Ledger& ledger_;
   DeviceClock& clock_;
-  int open_ = 0;                            // exchanges under way whose end this thread will wait for
-  double uncounted_since_s_ = 0;            // from here on some were under way while this thread computed
+  int open_ = 0;                            // exchanges in progress whose end this thread will wait for
+  double uncounted_since_s_ = 0;            // since then, some were in progress while this thread computed
   std::unique_ptr<SideStream> sum_stream_;  // null on a CPU
   std::unique_ptr<SideStream> gather_stream_;
 };
 
-/// Bytes of a tensor's elements.
+/// Returns the bytes of a tensor's elements.
 inline std::int64_t bytes_of_elements(const at::Tensor& tensor) { return tensor.numel() * std::int64_t(tensor.element_size()); }
 
 }  // namespace hpcbench::train

@@ -9,9 +9,9 @@ namespace hpcbench::train {
 namespace {
 
 /// Fully sharded (FSDP; Zhao et al. 2023): parameters, gradients and optimiser's state are cut up. A unit's parameters are
-/// gathered before its forward pass, the next unit's meanwhile; they are freed after it, gathered again before its backward
-/// pass (that of the unit before meanwhile), and freed when its gradients are complete, which are then reduce-scattered. `wrap:
-/// none` has one unit, which stays from forward to backward, as the last unit of several does.
+/// gathered before its forward pass, while the previous unit computes; they are freed after it, gathered again before its
+/// backward pass (while the following unit computes), and freed when its gradients are complete, which are then
+/// reduce-scattered. `wrap: none` has one unit, which stays from forward to backward, like the last unit of several.
 class Fsdp final : public Sharded {
  public:
   explicit Fsdp(const StrategyContext& context) : Sharded(context) {}
@@ -56,7 +56,7 @@ class Fsdp final : public Sharded {
     model_->after_unit = [this](int unit, const at::Tensor& result) { after_forward(number_of_.at(unit), result); };
   }
 
-  // With a single unit the model need not say when it is used.
+  // With a single unit the model need not announce its use.
   void begin_pass() override {
     if (units_.size() == 1) need(0);
   }
@@ -69,9 +69,9 @@ class Fsdp final : public Sharded {
 
  private:
   struct UnitParameters {
-    at::Tensor whole;  // its storage is empty while the unit is away
+    at::Tensor whole;  // its storage is empty while the unit is freed
     Exchange::Pending gather;
-    bool here = false;  // or on its way
+    bool here = false;  // or being gathered
   };
 
   void before_forward(std::size_t unit) {
@@ -101,7 +101,7 @@ class Fsdp final : public Sharded {
     return units_[unit].size * static_cast<std::int64_t>(states_[unit].whole.element_size());
   }
 
-  /// Into the same storage as ever: what forward has saved for backward is then there again.
+  /// Into the same storage as before: the tensors that forward has saved for backward are then valid again.
   void begin_gather(std::size_t unit) {
     UnitParameters& state = states_[unit];
     if (state.here) return;

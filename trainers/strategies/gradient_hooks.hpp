@@ -10,24 +10,24 @@
 
 namespace hpcbench::train {
 
-/// Hears of each parameter's gradient when backward has made it.
+/// Notifies of each parameter's gradient when backward has made it.
 class GradientHooks {
  public:
-  /// `arrived(parameter)` is called once in a backward pass, in the thread of the pass, when `grad` of
-  /// Model::parameters[parameter] is there; before hooks that are set later.
+  /// Calls `arrived(parameter)` once in a backward pass, in the thread of the pass, when `grad` of Model::parameters[parameter]
+  /// is complete; before hooks that are set later.
   GradientHooks(Model& model, const std::function<void(std::size_t parameter)>& arrived);
   GradientHooks(const GradientHooks&) = delete;
   GradientHooks& operator=(const GradientHooks&) = delete;
 
   void begin_backward() { arrived_.assign(arrived_.size(), 0); }
-  /// std::runtime_error that names the parameters whose gradient did not come.
+  /// std::runtime_error that names the parameters without a gradient.
   void require_all() const;
 
  private:
   const Model& model_;
   std::vector<char> arrived_;
   std::vector<decltype(torch::autograd::impl::grad_accumulator({}))>
-      accumulators_;  // autograd itself keeps them only while a graph does
+      accumulators_;  // autograd itself keeps them only as long as a graph does
 };
 
 /// Throws std::runtime_error that names them, if there are any.

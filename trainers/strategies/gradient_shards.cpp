@@ -12,7 +12,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// What lies between and behind the members is sent and summed, too.
+/// Gaps between and behind the members are sent and summed, too.
 void clear_gaps(const at::Tensor& flat, const FlatUnit& unit, const std::vector<NamedTensor>& parameters) {
   for (std::size_t place = 0; place < unit.members.size(); ++place) {
     const std::int64_t begin = unit.offsets[place] + parameters[unit.members[place]].tensor.numel();
@@ -90,7 +90,7 @@ void GradientShards::take(std::size_t unit, std::size_t place) {
   at::Tensor& parameter = model_.parameters[units_[unit].members[place]].tensor;
   hold(unit);
   at::Tensor view = member_view(state.flat, units_[unit], place, model_.parameters);
-  // Of several micro-batches, where the whole gradient stays, the sum is made here.
+  // If the whole gradient stays, several micro-batches are summed here.
   if (state.arrived[place] || (options_.whole && !first_)) {
     view.add_(parameter.grad());
   } else {

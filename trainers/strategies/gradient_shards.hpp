@@ -15,15 +15,14 @@
 namespace hpcbench::train {
 
 struct GradientOptions {
-  bool whole = false;   // zero1: the whole gradient stays, and is summed over ranks in the last micro-batch only
-  bool overlap = true;  // backward goes on while a unit is summed; else it waits
-  std::int64_t preallocated_elements =
-      0;  // of each of two buffers, held for ever, in which units are brought together; 0: none
+  bool whole = false;   // zero1: the whole gradient stays, and is summed over ranks only in the last micro-batch
+  bool overlap = true;  // backward continues while a unit is summed; else it waits
+  std::int64_t preallocated_elements = 0;  // size of each of two permanent buffers in which units are collected; 0: none
 };
 
-/// The gradients of one rank, unit by unit: taken from autograd as they are made, brought together in a flat tensor, summed
-/// over the ranks, of which each keeps its chunk. While one unit is summed the next one fills: at most two whole units are held
-/// (but for `whole`). The sum of the micro-batches of a step is the average over ranks of what each rank had.
+/// The gradients of one rank, unit by unit: taken from autograd as they are made, collected in a flat tensor, summed over the
+/// ranks, each of which keeps its chunk. While one unit is summed the next one fills: at most two whole units are held (except
+/// with `whole`). The sum over the micro-batches of a step is the average over ranks of each rank's gradients.
 class GradientShards {
  public:
   GradientShards(Model& model, const std::vector<FlatUnit>& units, Exchange& exchange, StrategyStatistics& statistics,
@@ -31,18 +30,18 @@ class GradientShards {
   GradientShards(const GradientShards&) = delete;
   GradientShards& operator=(const GradientShards&) = delete;
 
-  /// Called when the last gradient of a unit is there, before it is summed.
+  /// Called when the last gradient of a unit is complete, before it is summed.
   std::function<void(std::size_t unit)> unit_complete;
 
   void begin_backward(bool first_of_step, bool last_of_step);
-  /// Ends what is under way. std::runtime_error that names the parameters without a gradient.
+  /// Ends exchanges in progress. std::runtime_error that names the parameters without a gradient.
   void end_backward();
-  /// This rank's chunk of each unit's gradient, the same tensors for ever.
+  /// Returns this rank's chunk of each unit's gradient, always the same tensors.
   const std::vector<at::Tensor>& shards() const { return shards_; }
 
  private:
   struct UnitGradients {
-    at::Tensor flat;            // undefined where not held
+    at::Tensor flat;            // undefined while not held
     std::vector<char> arrived;  // by member, in this backward pass
     std::size_t missing = 0;
   };
@@ -61,7 +60,7 @@ class GradientShards {
   std::vector<UnitGradients> state_;
   std::vector<at::Tensor> shards_;
   std::vector<decltype(torch::autograd::impl::grad_accumulator({}))>
-      accumulators_;  // autograd itself keeps them only while a graph does
+      accumulators_;  // autograd itself keeps them only as long as a graph does
   bool first_ = true;
   bool last_ = true;
   std::vector<at::Tensor> preallocated_;

@@ -34,12 +34,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kFailureKey = "hpcbench/failure";
-// Who finds another rank gone sets this; every rank's watching thread then says that it is there, whatever its main thread
-// waits for.
+// A rank that finds another one unresponsive sets this key; every rank's watching thread then answers that it is alive,
+// whatever its main thread waits for.
 constexpr const char* kRollCallKey = "hpcbench/roll-call";
 constexpr double kWordsOfPeerS = 3;
 constexpr double kReadersS = 6;
-constexpr double kSilentReadersS = 1;  // for those that have not answered the roll call so far
+constexpr double kSilentReadersS = 1;  // to wait for ranks that have not answered the roll call
 constexpr double kLateRanksS = 30;     // for ranks that are still starting when rank 0 fails
 constexpr double kStoreAnswersS = 3;
 
@@ -48,7 +48,7 @@ std::string rank_key(const std::string& what, int rank) { return concat("hpcbenc
 std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
-/// Whether an error says that another rank ended or hangs, so that its cause is to be looked for there.
+/// Returns whether an error means that another rank ended or hangs, so that its cause is in that rank.
 bool is_of_peer(const std::string& cause) {
   constexpr std::array kMarks = {"onnection", "Broken pipe", "Timed out", "timed out", "timing out",
                                  "Socket",    "socket",      "gloo",      "NCCL"};
@@ -57,7 +57,7 @@ bool is_of_peer(const std::string& cause) {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-/// What to do where the ranks cannot meet, with what LibTorch says.
+/// Returns advice for ranks that cannot meet, with LibTorch's message.
 std::string meeting_advice(const World& world, const std::string& reason) {
   if (reason.find("EADDRINUSE") != std::string::npos) {
     return concat("another program on ", world.host, " has the port ", world.master_port,
@@ -72,14 +72,14 @@ std::string meeting_advice(const World& world, const std::string& reason) {
                 ")");
 }
 
-/// In a thread of its own: it waits without an end for the answer of a port that another program has.
+/// In its own thread: if another program has the port, it waits forever for its answer.
 StorePointer open_store(const World& world, milliseconds timeout) {
   if (world.size == 1) return c10::make_intrusive<c10d::HashStore>();
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(world.master_port);
   options.isServer = world.rank == 0;
   options.numWorkers = static_cast<std::size_t>(world.size);
-  options.waitWorkers = false;  // agree() waits, and hears of failures meanwhile
+  options.waitWorkers = false;  // agree() waits, and learns of failures meanwhile
   options.timeout = timeout;
   auto opened = std::make_shared<std::promise<StorePointer>>();
   std::future<StorePointer> store = opened->get_future();
@@ -129,7 +129,7 @@ Group::Group(const World& world, double timeout_s, PeerFailed peer_failed, const
 
 Group::~Group() { stop_watching(); }
 
-/// Otherwise two trainings that meet at one port, say of two steps of one job, would mix.
+/// Otherwise two trainings that meet at one port, for example of two steps of one job, would mix.
 void Group::join() {
   const auto first = [&](const std::string& key, const std::string& own) {
     return text_of(store_->compareSet(key, {}, bytes_of(own)));
@@ -161,13 +161,13 @@ void Group::watch() {
         answered = true;
       }
       if (has(*watch_store_, kFailureKey)) {
-        // Read before it is claimed: who claims must report, and the store may go at any moment.
+        // Read before the claim: the claimant must report, and the store may disappear at any moment.
         const std::string cause = text_of(watch_store_->get(kFailureKey));
         if (claim_report()) tell_of_peer(cause);
         return;
       }
     } catch (const std::exception&) {
-      return;  // rank 0 is gone: the collectives say so, with more
+      return;  // rank 0 is gone: the collectives report it, with more details
     }
     lock.lock();
   }
@@ -177,7 +177,7 @@ void Group::tell_of_peer(const std::string& cause) {
   try {
     put(*watch_store_, rank_key("read", world_.rank), "1");
     wait_for_readers(*watch_store_);
-  } catch (const std::exception&) {  // rank 0 is gone, and does not wait for readers any more
+  } catch (const std::exception&) {  // rank 0 is gone, and no longer waits for readers
   }
   peer_failed_(cause);
 }
@@ -209,13 +209,13 @@ void Group::agree(const std::string& phase) {
   }
 }
 
-/// `name` keeps their keys in the store apart from those of others.
+/// `name` keeps these ranks' keys in the store apart from others.
 Communicator Group::connect_some(const std::string& name, int rank, int size) {
   const auto store = c10::make_intrusive<c10d::PrefixStore>(name, store_);
   auto options = c10d::ProcessGroupGloo::Options::create(timeout_);
   options->devices.push_back(make_device(world_));
   Communicator made{rank, size, c10::make_intrusive<c10d::ProcessGroup>(store, rank, size)};
-  // A prefix of its own keeps Gloo's keys and the device's apart.
+  // Different prefixes keep Gloo's keys and the device's apart.
   const auto gloo =
       c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("gloo", store), rank, size, options);
   made.process_group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
@@ -242,7 +242,7 @@ void Group::connect() {
 }
 
 void Group::share_memory() {
-  // A name alone does not say that it is the same machine.
+  // A name alone does not prove that it is the same machine.
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, boot);
   const std::vector<std::string> hosts = exchange(concat(world_.host, " ", boot));
@@ -332,7 +332,7 @@ std::string Group::silent_ranks(const std::string& cause) {
 
 std::string Group::report_failure(const std::string& cause) {
   if (world_.size == 1) return cause;
-  // A store whose rank 0 is frozen never answers, and its client waits for ever: the thread is then left to the process's end.
+  // A store whose rank 0 is frozen never answers, and its client waits forever: the thread is then left until the process ends.
   auto told = std::make_shared<std::promise<std::string>>();
   std::future<std::string> root = told->get_future();
   std::thread([this, cause, told] { told->set_value(tell_store(cause)); }).detach();

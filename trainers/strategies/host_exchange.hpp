@@ -15,8 +15,8 @@
 
 namespace hpcbench::train {
 
-/// SharedMemory's sums and gathers beside the computing thread: each begins when those before it have ended, in a thread of
-/// their own. All ranks begin the same ones in the same order. Tensors are flat, contiguous, of fp32 or fp64, on the CPU.
+/// Runs SharedMemory's sums and gathers in a separate thread beside the computing one: each begins when the earlier ones have
+/// ended. All ranks begin the same ones in the same order. Tensors are flat, contiguous, of fp32 or fp64, on the CPU.
 class HostExchange {
  public:
   explicit HostExchange(std::unique_ptr<SharedMemory> memory);
@@ -25,7 +25,7 @@ class HostExchange {
   HostExchange& operator=(const HostExchange&) = delete;
 
   using Work = c10::intrusive_ptr<c10d::Work>;
-  /// See SharedMemory. The work's future has the tensor, as an allreduce's has. What fails, fails the works behind it as well.
+  /// See SharedMemory. The work's future has the tensor, like an allreduce's. A failure also fails the later works.
   Work sum(const at::Tensor& flat);
   Work sum_own_chunk(const at::Tensor& flat);
   Work gather(const at::Tensor& flat);

@@ -10,8 +10,8 @@
 
 namespace hpcbench::train {
 
-/// Around the passes of a step: how long they take and what they hold beside what has a name in the ledger. The first one
-/// forgets what was measured before the training.
+/// Measures around the passes of a step: their time, and the memory that they hold besides entries of the ledger. The first one
+/// discards measurements from before the training.
 class ScopedTimer {
  public:
   ScopedTimer(StrategyStatistics& statistics, DeviceClock& clock);
@@ -25,7 +25,7 @@ class ScopedTimer {
   std::int64_t unnamed_bytes_;  // before
 };
 
-/// Around an update: counts a step, and how long it takes.
+/// Measures an update: counts a step and its time.
 class UpdateWatch {
  public:
   UpdateWatch(StrategyStatistics& statistics, DeviceClock& clock)
@@ -39,10 +39,10 @@ class UpdateWatch {
   DeviceClock::Stretch stretch_;
 };
 
-/// The bytes of the distinct memory behind tensors.
+/// Returns the bytes of the distinct memory behind tensors.
 std::int64_t bytes_behind(const std::vector<at::Tensor>& tensors);
 
-/// The strategy's statistics at the end of a run, with what the ranks computed. Collective.
+/// Returns the strategy's statistics at the end of a run, with the ranks' computing times. Collective.
 StrategyStatistics compare_ranks(Strategy& strategy, const World& world);
 
 }  // namespace hpcbench::train

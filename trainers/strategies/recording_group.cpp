@@ -24,11 +24,11 @@ void ReductionTimes::end(std::size_t reduction) {
 
 void ReductionTimes::settle(Traffic& traffic) {
   std::unique_lock lock(mutex_);
-  // Who waited for a sum may be here before its end has been noted.
+  // A thread that waited for a sum may arrive before its end has been recorded.
   ended_.wait(lock, [this] { return std::all_of(times_.begin(), times_.end(), [](const Times& t) { return t.ended_s > 0; }); });
   if (times_.empty()) return;
   const double computed_until_s = times_.back().begun_s;
-  double covered_s = times_.front().begun_s;  // the union reaches to here; they begin in their order
+  double covered_s = times_.front().begun_s;  // end of the union so far; they begin in their order
   double last_end_s = covered_s;
   for (const Times& each : times_) {
     const double from_s = std::max(covered_s, each.begun_s);
@@ -47,7 +47,7 @@ namespace {
 
 c10::TypePtr tensors_type() { return c10::ListType::create(c10::TensorType::get()); }
 
-/// What the Reducer asks of a sum: when it has ended.
+/// The part of a sum that the Reducer uses: when it has ended.
 class SummingWork final : public c10d::Work {
  public:
   explicit SummingWork(c10::intrusive_ptr<c10::ivalue::Future> ended) : ended_(std::move(ended)) {}
@@ -63,7 +63,7 @@ class SummingWork final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> ended_;
 };
 
-/// Back to the type that it has in the model.
+/// Converts back to the type in the model.
 void take_back(const at::Tensor& bucket, const at::Tensor& sum) {
   const at::NoGradGuard no_grad;
   bucket.copy_(sum);
@@ -99,7 +99,7 @@ c10::intrusive_ptr<c10d::Work> RecordingGroup::sum_in_wire_type(const at::Tensor
   const auto summed = inner_->allreduce(sent, options)->getFuture();
   return c10::make_intrusive<SummingWork>(summed->then(
       [bucket, sum = sent.front()](c10::ivalue::Future& ended) {
-        static_cast<void>(ended.value());  // throws where it has failed
+        static_cast<void>(ended.value());  // throws if it has failed
         take_back(bucket, sum);
         return c10::IValue(std::vector<at::Tensor>{bucket});
       },
@@ -109,8 +109,8 @@ c10::intrusive_ptr<c10d::Work> RecordingGroup::sum_in_wire_type(const at::Tensor
 c10::intrusive_ptr<c10d::Work> RecordingGroup::sum_in_stream(std::vector<at::Tensor>& tensors,
                                                              const c10d::AllreduceOptions& options) {
   c10d::AllreduceOptions in_stream = options;
-  in_stream.asyncOp = false;  // in our stream, not in one of NCCL's own
-  // The copies are computing's: only the sum stands in the stream.
+  in_stream.asyncOp = false;  // in our stream, not in one of NCCL's
+  // The copies belong to computing: only the sum is in the stream.
   std::vector<at::Tensor> sent = {wire_ ? tensors.front().to(*wire_) : tensors.front()};
   std::shared_ptr<Span> span = stream_->enqueue([&] {
     if (const auto work = inner_->allreduce(sent, in_stream)) work->wait();

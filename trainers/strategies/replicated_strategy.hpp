@@ -9,7 +9,7 @@
 
 namespace hpcbench::train {
 
-/// What baseline, dp and ddp share: this process holds the whole model, its gradients and the optimiser's state.
+/// Common part of baseline, dp and ddp: this process holds the whole model, its gradients and the optimiser's state.
 class ReplicatedStrategy : public Strategy {
  public:
   explicit ReplicatedStrategy(const StrategyContext& context) : context_(context) {}
@@ -21,7 +21,7 @@ class ReplicatedStrategy : public Strategy {
   std::vector<NamedTensor> optimizer_layout() const final;
   void visit_state(const TakeTensor& take) override;
   void visit_optimizer_state(const TakeTensor& take) final;
-  /// All of it, on the first rank.
+  /// Returns the whole states on the first rank, nullopt on others.
   std::optional<StateShard> own_shard() final;
   std::int64_t optimizer_steps() const final { return optimizer_->steps(); }
   void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
@@ -29,14 +29,14 @@ class ReplicatedStrategy : public Strategy {
   StrategyStatistics statistics() final;
 
  protected:
-  /// The first call of prepare().
+  /// Stores the trainee and returns its model; begins prepare().
   Model& take(Trainee& trainee);
   at::Tensor loss_of(const MicroBatch& batch) const { return trainee_->loss(batch.samples, batch.place); }
-  /// Makes the optimiser, and counts what it and the model hold.
+  /// Makes the optimiser, and counts the memory of it and the model.
   void make_optimizer(Model& model);
 
   StrategyContext context_;
-  Trainee* trainee_ = nullptr;  // set by prepare(), as its model and the optimiser are
+  Trainee* trainee_ = nullptr;  // set by prepare(), like its model and the optimiser
   Model* model_ = nullptr;
   std::optional<Optimizer> optimizer_;
   StrategyStatistics statistics_;

@@ -11,8 +11,8 @@
 
 namespace hpcbench::train {
 
-/// What zero1, zero2 and fsdp share: every rank computes a share of each batch; the optimiser's state, and the gradients that
-/// it works on, are cut into one chunk per rank. Where the parameters are is left to the strategy.
+/// Common part of zero1, zero2 and fsdp: every rank computes a share of each batch; the optimiser's state, and the gradients
+/// for it, are cut into one chunk per rank. The strategy decides where the parameters are.
 class Sharded : public Strategy {
  public:
   explicit Sharded(const StrategyContext& context);
@@ -25,7 +25,7 @@ class Sharded : public Strategy {
   std::vector<NamedTensor> optimizer_layout() const final;
   void visit_state(const TakeTensor& take) final;
   void visit_optimizer_state(const TakeTensor& take) final;
-  /// Of the first replica; the buffers in the first shard.
+  /// Returns the shard on the first replica; the buffers are in the first shard.
   std::optional<StateShard> own_shard() final;
   std::int64_t optimizer_steps() const final { return optimizer_->steps(); }
   void load_state(const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer,
@@ -39,13 +39,13 @@ class Sharded : public Strategy {
  protected:
   virtual Groups groups(const Model& model) const = 0;
   virtual GradientOptions gradient_options() const = 0;
-  /// Lays the parameters into flat tensors and fills shards_.
+  /// Lays the parameters out in flat tensors and fills shards_.
   virtual void place_parameters() = 0;
-  /// The shards have new values.
+  /// Called when the shards have new values.
   virtual void parameters_changed() {}
-  virtual void begin_pass() {}  // a forward and backward pass
+  virtual void begin_pass() {}  // before a forward and backward pass
   virtual void end_pass() {}
-  virtual void unit_complete(std::size_t) {}  // all gradients of a unit are there
+  virtual void unit_complete(std::size_t) {}  // all gradients of a unit are complete
 
   at::Tensor make_whole(std::size_t unit) const;  // a flat tensor of zeros
   /// Copies the unit's parameters into `whole`, and makes them views of it.
@@ -65,10 +65,11 @@ class Sharded : public Strategy {
  private:
   void require_one_type() const;
   void broadcast_buffers();  // running statistics are the first rank's
-  /// Hands over the whole parameters, or what else has their shapes, of which these are this rank's chunks, unit by unit.
+  /// Passes the whole parameters, or other tensors of their shapes, unit by unit to `take`; `chunks` are this rank's chunks of
+  /// them.
   void visit_chunks(const std::vector<at::Tensor>& chunks, const TakeTensor& take);
 
-  at::Tensor joined_buffers_;  // undefined where there are none
+  at::Tensor joined_buffers_;  // undefined without buffers
   std::optional<GradientShards> gradients_;
   std::optional<ShardedOptimizer> optimizer_;
 };

@@ -20,7 +20,7 @@ ShardedOptimizer::ShardedOptimizer(const OptimizerOptions& options, const Model&
   for (std::size_t unit = 0; unit < units.size(); ++unit) {
     for (const ShardPiece& piece : pieces_of(units[unit], group.shards().rank, model.parameters)) {
       const NamedTensor& parameter = model.parameters[piece.parameter];
-      // Whether weight decay is for a parameter is seen from its dimensions: a piece has one or two, as its parameter.
+      // The dimensions of a parameter decide on weight decay: a piece has one or two, like its parameter.
       const std::vector<std::int64_t> sizes =
           parameter.tensor.dim() > 1 ? std::vector<std::int64_t>{1, piece.count} : std::vector<std::int64_t>{piece.count};
       at::Tensor part = shards[unit].narrow(0, piece.in_chunk, piece.count).view(sizes).detach();
@@ -44,7 +44,7 @@ std::optional<Reading> ShardedOptimizer::step(double lr) {
   return norm;
 }
 
-/// On a GPU the squares are added up there.
+/// On a GPU the squares are summed there.
 Reading ShardedOptimizer::whole_norm() {
   const Reading own = optimizer_->gradient_norm();
   const at::Tensor squares =

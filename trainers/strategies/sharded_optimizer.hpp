@@ -10,24 +10,24 @@
 
 namespace hpcbench::train {
 
-/// The optimiser of one rank's chunks of all units: its state is 1/N of the whole. Whole states that it gives and takes are
-/// those of an Optimizer over the whole model, tensor for tensor.
+/// The optimiser of one rank's chunks of all units: its state is 1/N of the whole. Whole states for it and from it are those of
+/// an Optimizer over the whole model, tensor for tensor.
 class ShardedOptimizer {
  public:
-  /// `shards` and `gradients`: this rank's chunk of each unit, which stay where they are.
+  /// `shards` and `gradients`: this rank's chunk of each unit; they must not be replaced.
   ShardedOptimizer(const OptimizerOptions& options, const Model& model, const std::vector<FlatUnit>& units,
                    const std::vector<at::Tensor>& shards, const std::vector<at::Tensor>& gradients, Group& group,
                    Traffic& traffic, DeviceClock& clock);
 
-  /// Updates the shards; returns the norm of the whole gradient where it is clipped. Collective.
+  /// Updates the shards; returns the norm of the whole gradient if it is clipped. Collective.
   std::optional<Reading> step(double lr);
   Reading heed(const at::Tensor& loss) { return optimizer_->heed(loss); }
   std::int64_t steps() const { return steps_; }
-  /// Hands over the whole state on every rank, unit by unit (Strategy::visit_optimizer_state()). Collective.
+  /// Passes the whole state on every rank, unit by unit (Strategy::visit_optimizer_state()). Collective.
   void visit_state(Exchange& exchange, const TakeTensor& take) const;
-  /// What this rank holds of the whole state, where it lies.
+  /// Returns this rank's parts of the whole state, without copying.
   std::vector<StatePiece> own_pieces() const;
-  /// From a whole state.
+  /// Loads its part of a whole state.
   void load_state(const std::vector<NamedTensor>& state, std::int64_t steps);
   std::int64_t state_bytes() const;
 
@@ -44,7 +44,7 @@ class ShardedOptimizer {
   const Model& model_;
   const std::vector<FlatUnit>& units_;
   Group& group_;
-  Traffic& traffic_;  // what is waited for
+  Traffic& traffic_;  // receives the waiting times
   DeviceClock& clock_;
   std::vector<Placed> placed_;  // in the order of the optimiser's parts
   at::TensorOptions type_;

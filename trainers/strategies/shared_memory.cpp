@@ -25,16 +25,16 @@ namespace hpcbench::train {
 namespace {
 
 constexpr int kMostRanks = 256;
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // of a tensor, by each rank: two of them fit in a core's cache
-constexpr std::size_t kLineElements = 16;                  // chunks of pieces begin at lines of the cache
-constexpr std::size_t kBlock = 1024;                       // elements that are added up at a time
-constexpr int kSpins = 1000;                               // before a rank that waits sleeps: some tens of microseconds
-// Of a rank; memory begins with zeros. That it is gone is what another one has seen.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // of a tensor, by each rank: two of them fit into a core's cache
+constexpr std::size_t kLineElements = 16;                  // chunks of pieces begin at cache lines
+constexpr std::size_t kBlock = 1024;                       // elements that are added at a time
+constexpr int kSpins = 1000;                               // before a waiting rank sleeps: some tens of microseconds
+// State of a rank; memory begins with zeros. Another rank writes kGone when it has seen the end of this one.
 constexpr std::uint32_t kThere = 1;
 constexpr std::uint32_t kGone = 2;
 constexpr long kLookInterval_ns = 100'000'000;
 
-/// futex(2); the words lie in memory that processes share.
+/// futex(2); the words are in memory that processes share.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
   const timespec interval{0, kLookInterval_ns};
   syscall(SYS_futex, &word, FUTEX_WAIT, seen, &interval, nullptr, 0);
@@ -58,16 +58,16 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) { return (va
 
 }  // namespace
 
-/// A rank's part of the header, on cache lines of its own.
+/// A rank's part of the header, on its own cache lines.
 struct alignas(128) SharedMemory::RankBlock {
-  std::atomic<std::uint32_t> met;    // how often it has come to a meeting
-  std::atomic<std::uint32_t> state;  // 0: not yet there; kThere, kGone
+  std::atomic<std::uint32_t> met;    // number of meetings that it has reached
+  std::atomic<std::uint32_t> state;  // 0: not started; kThere, kGone
   std::atomic<std::uint64_t> task;
-  pthread_mutex_t alive;  // held by the rank while it lives; robust: the kernel tells of an owner that died
+  pthread_mutex_t alive;  // held by the rank while it lives; robust: the kernel reports that the owner died
 };
 
 struct SharedMemory::Header {
-  std::uint64_t token;  // says that this is the memory that was meant
+  std::uint64_t token;  // identifies the memory
   RankBlock blocks[kMostRanks];
 };
 
@@ -97,7 +97,7 @@ SharedMemory::SharedMemory(int rank, int ranks, std::chrono::milliseconds timeou
   if (address.empty()) {
     descriptor_ = memfd_create("hpcbench-exchange", MFD_CLOEXEC);
     if (descriptor_ < 0) refuse_memory("cannot make memory to share");
-    // What cannot be had is refused here; touched later, it would be a signal.
+    // A lack of memory is refused here; at a later access it would be a signal.
     errno = ftruncate(descriptor_, static_cast<off_t>(size)) != 0 ? errno
                                                                   : posix_fallocate(descriptor_, 0, static_cast<off_t>(size));
     if (errno != 0) refuse_memory(concat("cannot make ", size, " bytes of memory to share"));
@@ -110,7 +110,7 @@ SharedMemory::SharedMemory(int rank, int ranks, std::chrono::milliseconds timeou
     words >> path >> token;
     const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (descriptor < 0) refuse_memory(concat("rank ", rank, " cannot open the memory of rank 0 (", path, ")"));
-    // Another process's file of that number may be anything: beyond its end, reading it would be a signal.
+    // Another process's file of that number may be anything: reading beyond its end would be a signal.
     struct stat found {};
     const bool fits = fstat(descriptor, &found) == 0 && found.st_size == static_cast<off_t>(size);
     if (fits) map(descriptor, size);
@@ -162,8 +162,8 @@ char* SharedMemory::added_up(int rank, std::size_t piece) const {
   return written(ranks_, 0) + place * round_up(kPieceBytes / ranks, 64);
 }
 
-/// False where there is nothing to exchange. What there is takes two meetings and more, so that no rank can have begun the next
-/// task when another one looks what this one is.
+/// Returns false if there is nothing to exchange. Every exchange takes at least two meetings, so no rank can have begun the
+/// next task while another one checks this one.
 bool SharedMemory::begin_task(std::uint64_t kind, std::size_t elements, std::size_t chunk, std::size_t element_bytes) {
   if (chunk == 0) return false;
   task_ = ((++tasks_ * 4 + kind) << 40) ^ (std::uint64_t{elements} * 16 + element_bytes);
@@ -171,7 +171,7 @@ bool SharedMemory::begin_task(std::uint64_t kind, std::size_t elements, std::siz
   return true;
 }
 
-/// Behind the first meeting of a task.
+/// Called after the first meeting of a task.
 void SharedMemory::check_task(std::uint64_t task) const {
   for (int rank = 0; rank < ranks_; ++rank) {
     if (block(rank).task.load(std::memory_order_relaxed) != task)
@@ -214,7 +214,7 @@ void SharedMemory::await(int rank) {
     const std::uint32_t seen = block(rank).met.load(std::memory_order_acquire);
     if (has_come(rank)) return;
     futex_wait(block(rank).met, seen);
-    // Who has come may have ended since: it is asked for first.
+    // A rank that arrived may have ended since: check that first.
     const bool ended = has_ended(rank);
     if (has_come(rank)) return;
     if (stop_) throw std::runtime_error("the exchange through shared memory was stopped");
@@ -224,7 +224,7 @@ void SharedMemory::await(int rank) {
   }
 }
 
-/// This rank's chunk of a piece: the sum of what all ranks have written of it.
+/// Sums this rank's chunk of a piece over what all ranks have written.
 template <class T>
 void SharedMemory::add_up(T* data, const Cut& cut, std::size_t piece, bool whole) {
   const std::size_t begin = cut.begin(piece, rank_);
@@ -267,7 +267,7 @@ void SharedMemory::sum_pieces(T* data, const Cut& cut, bool whole) {
 
 namespace {
 
-/// Elements of a rank's chunk in a piece.
+/// Returns the number of elements in a rank's chunk of a piece.
 template <class T>
 std::size_t piece_of_chunk(int ranks) {
   return kPieceBytes / sizeof(T) / static_cast<std::size_t>(ranks) / kLineElements * kLineElements;

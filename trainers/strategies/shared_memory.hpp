@@ -8,36 +8,36 @@
 
 namespace hpcbench::train {
 
-/// Memory that all ranks of one host have mapped, and sums and gathers of flat tensors through it. A tensor goes through it in
-/// pieces, so that what is between the ranks stays in their caches: while one piece is written the one before is added up, each
-/// rank its chunk of it, and the one before that is read back. Sums are made in the order of the ranks. All ranks call the same
-/// functions in the same order, each from one thread. std::runtime_error where a rank has ended (noticed within a tenth of a
-/// second, by a lock that the kernel gives up for it), does not come within the timeout, or does something else.
+/// Memory that all ranks of one host have mapped, and sums and gathers of flat tensors through it. A tensor passes through it
+/// in pieces, so that data between the ranks stays in their caches: while one piece is written, the previous one is summed,
+/// each rank its chunk of it, and the one before that is read back. Sums are made in the order of the ranks. All ranks call the
+/// same functions in the same order, each from one thread. std::runtime_error if a rank has ended (noticed within a tenth of a
+/// second, by a lock that the kernel releases for it), does not arrive within the timeout, or does something else.
 class SharedMemory {
  public:
-  /// Rank 0 makes the memory (`address` empty), the others map it by what its address() says. InputError where it is not to be
-  /// had.
+  /// Rank 0 creates the memory (`address` empty), the others map it by rank 0's address(). InputError if it is unavailable.
   SharedMemory(int rank, int ranks, std::chrono::milliseconds timeout, const std::string& address = "");
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// How another process finds the memory while this one, which made it, is there. Nothing of it is left when all have ended.
+  /// Returns the address by which another process finds the memory while its creator lives. Nothing of it remains when all have
+  /// ended.
   std::string address() const;
 
-  /// `data` becomes the sum over the ranks.
+  /// Replaces `data` by the sum over the ranks.
   void sum(float* data, std::size_t elements);
   void sum(double* data, std::size_t elements);
-  /// Of `ranks` chunks of equal size this rank's becomes the sum over the ranks; the others are as they were.
+  /// Replaces this rank's one of `ranks` equal chunks by the sum over the ranks; the others are unchanged.
   void sum_own_chunk(float* data, std::size_t elements);
   void sum_own_chunk(double* data, std::size_t elements);
-  /// Of `ranks` chunks of equal size each becomes that of its rank.
+  /// Replaces each of `ranks` equal chunks by that of its rank.
   void gather(void* data, std::size_t bytes);
 
-  /// From another thread: whoever waits in this rank ends with an error.
+  /// Called from another thread: a thread of this rank that waits ends with an error.
   void stop() { stop_ = true; }
 
-  /// What is mapped for this many ranks, beside a header.
+  /// Returns the mapped bytes for this many ranks, without a header.
   static std::size_t staging_bytes(int ranks);
 
  private:
@@ -73,7 +73,7 @@ class SharedMemory {
   std::size_t size_ = 0;
   std::uint32_t met_ = 0;
   std::uint64_t tasks_ = 0;
-  std::uint64_t task_ = 0;  // what this rank does now; 0: all have been seen to do the same
+  std::uint64_t task_ = 0;  // this rank's current task; 0: all ranks were checked to do the same
   std::atomic<bool> stop_ = false;
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBytesSentAt = 200;  // offset of tcpi_bytes_sent in struct tcp_info (linux/tcp.h, since 4.19)
 constexpr int kTcpInfoOption = 11;         // TCP_INFO
 
-/// Absent for what is no TCP socket.
+/// nullopt if it is no TCP socket.
 std::optional<std::int64_t> bytes_sent_by(int descriptor) {
   int protocol = 0;
   socklen_t size = sizeof protocol;

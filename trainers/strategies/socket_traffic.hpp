@@ -5,8 +5,8 @@
 
 namespace hpcbench::train {
 
-/// Bytes that the kernel has sent for the TCP sockets that this process has open, headers not counted (tcpi_bytes_sent of
-/// Linux's TCP_INFO); absent where the kernel does not tell. What a library sends by itself is in it, too.
+/// Returns the bytes that the kernel has sent for this process's open TCP sockets, without headers (tcpi_bytes_sent of Linux's
+/// TCP_INFO); nullopt if the kernel does not report it. Includes what libraries send on their own.
 std::optional<std::int64_t> socket_bytes_sent();
 
 }  // namespace hpcbench::train

@@ -11,12 +11,12 @@
 
 namespace hpcbench::train {
 
-/// What a strategy holds memory for. `communication` is what an exchange needs beside the tensors that it exchanges.
+/// The uses of a strategy's memory. `communication` is needed for an exchange in addition to the exchanged tensors.
 enum class Held { parameters, gradients, optimizer, communication };
 inline constexpr std::size_t kHeldKinds = 4;
 
-/// Bytes that a strategy holds, by kind, and the most that it ever held of each at one time. Buffers that it allocated are
-/// counted, not what operators of the model work with. To be told before an allocation and after a release (TensorMemory).
+/// Bytes that a strategy holds, by kind, and the maximum of each at one time. Counts buffers that the strategy allocated, not
+/// the operators' working memory. Call it before an allocation and after a release (TensorMemory).
 class Ledger {
  public:
   void add(Held kind, std::int64_t bytes) {
@@ -30,7 +30,7 @@ class Ledger {
     now_[static_cast<std::size_t>(kind)] -= bytes;
     TensorMemory::name_bytes(-bytes);
   }
-  /// From here on the peaks count anew.
+  /// Restarts the peaks from now on.
   void forget_peaks() { peak_ = now_; }
   std::int64_t now(Held kind) const { return now_[static_cast<std::size_t>(kind)]; }
   std::int64_t peak(Held kind) const { return peak_[static_cast<std::size_t>(kind)]; }
@@ -40,33 +40,32 @@ class Ledger {
   std::array<std::int64_t, kHeldKinds> peak_{};
 };
 
-/// Bytes that this rank sent, and seconds: `exposed_s` it waited for an exchange, `hidden_s` it computed while one was under
-/// way.
+/// Bytes that this rank sent, and seconds: it waited `exposed_s` for exchanges, and computed `hidden_s` during exchanges.
 struct Traffic {
   std::int64_t bytes_sent = 0;
   double exposed_s = 0;
   double hidden_s = 0;
 };
 
-/// What happened in a step, in its order: "gradient" (a parameter's is there), "sum" and "sum-done" (a unit's gradients go out,
-/// are summed), "gather" and "gather-done" (a unit's parameters), "free" (they go).
+/// An event of a step, in order: "gradient" (a parameter's is complete), "sum" and "sum-done" (a unit's gradients are sent, are
+/// summed), "gather" and "gather-done" (a unit's parameters), "free" (they are freed).
 struct Moment {
   std::string what;
   int unit = 0;
 };
 
-/// Of a strategy since its first step. A strategy that does not measure something leaves it at 0.
+/// Statistics of a strategy since its first step; 0 for anything that it does not measure.
 struct StrategyStatistics {
   bool measured = false;
   Traffic traffic;
   Ledger memory;
-  std::int64_t peak_activation_bytes = 0;  // of a forward and backward pass: what TensorMemory has no name for
-  double step_s = 0;                       // in forward and backward passes and updates; less exposed_s: computed
-  double compute_max_s = 0;                // of the ranks: the most that one computed, and their mean (compare_ranks)
+  std::int64_t peak_activation_bytes = 0;  // of a forward and backward pass: memory without a name in TensorMemory
+  double step_s = 0;                       // in forward and backward passes and updates; minus exposed_s: computing
+  double compute_max_s = 0;                // over the ranks: maximum and mean of computing (compare_ranks)
   double compute_mean_s = 0;
   std::int64_t steps = 0;
-  std::int64_t overlapped_steps = 0;        // in which the first sum began before the last gradient was made
-  std::optional<std::int64_t> graph_steps;  // whose passes were replayed by a CUDA graph; absent: none was asked for
+  std::int64_t overlapped_steps = 0;        // steps in which the first sum began before the last gradient was made
+  std::optional<std::int64_t> graph_steps;  // steps replayed by a CUDA graph; nullopt: graphs were not requested
   int units = 0;                            // buckets (ddp, zero), units (fsdp) or devices (dp)
   std::vector<Moment> last_step;
 };

@@ -43,7 +43,7 @@ at::Tensor StepGraph::replay(const LossInputs& inputs) {
   const std::vector<at::Tensor>& results = captured_->results();
   const std::vector<NamedTensor>& parameters = trainee_.model().parameters;
   for (std::size_t index = 0; index < parameters.size(); ++index) parameters[index].tensor.mutable_grad() = results[index + 1];
-  return results.front().clone();  // the next replay writes over it
+  return results.front().clone();  // the next replay overwrites it
 }
 
 }  // namespace hpcbench::train

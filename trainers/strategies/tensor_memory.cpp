@@ -22,7 +22,7 @@ void raise_peak(std::int64_t bytes) {
   }
 }
 
-/// The sizes of what lives, by address. In stripes, so that threads seldom meet.
+/// The sizes of live allocations, by address. In stripes, so that threads rarely contend.
 class AllocationSizes {
  public:
   void put(const void* pointer, std::size_t bytes) {
@@ -36,7 +36,7 @@ class AllocationSizes {
     const auto found = stripe.sizes.extract(pointer);
     return found ? found.mapped() : 0;
   }
-  /// Never destroyed: tensors of static life are released after main().
+  /// Never destroyed: static tensors are released after main().
   static AllocationSizes& of_process() {
     static AllocationSizes& sizes = *new AllocationSizes;
     return sizes;
@@ -78,7 +78,7 @@ class CountingAllocator final : public c10::Allocator {
   }
 };
 
-/// Before main(), as LibTorch asks for: nobody allocates meanwhile.
+/// Before main(), as LibTorch requires: no other thread allocates meanwhile.
 const bool kCounting = [] {
   static CountingAllocator allocator;
   c10::SetCPUAllocator(&allocator, /*priority=*/1);

@@ -9,8 +9,8 @@ namespace {
 /// ZeRO, stages 1 and 2 (Rajbhandari et al. 2020): every rank holds the parameters, and 1/N of the optimiser's state. Each
 /// bucket of gradients is reduce-scattered while backward runs, each rank updates its chunks, and all gather the new
 /// parameters. Stage 1 keeps the whole gradient, so that micro-batches are summed without communication; stage 2 keeps 1/N and
-/// the two buckets at work. `faithful` is what DeepSpeed does as Lightning sets it: buckets of 2e8 elements in two preallocated
-/// buffers, no overlap.
+/// the two active buckets. `faithful` does what DeepSpeed does with Lightning's settings: buckets of 2e8 elements in two
+/// preallocated buffers, no overlap.
 class Zero final : public Sharded {
  public:
   Zero(const StrategyContext& context, int stage) : Sharded(context), stage_(stage) {}

@@ -15,22 +15,22 @@
 
 namespace hpcbench::train {
 
-/// A copy of a stored tensor in its own type, on the CPU.
+/// Returns a copy of a stored tensor in its own type, on the CPU.
 at::Tensor to_tensor(const StoredTensor& stored);
 
-/// A safetensors file whose tensors (contiguous or not, on any device) come one by one, in any order: each is copied to the
-/// host and written, none is kept.
+/// A safetensors file whose tensors (contiguous or not, on any device) are passed one by one, in any order: each is copied to
+/// the host and written, none is kept.
 class TensorsWriter {
  public:
-  /// Of `layout` names, sizes and types. `hash`, `seal`, order() and bytes() are those of the SafetensorsWriter.
+  /// `layout`: names, sizes and types. `hash`, `seal`, order() and bytes() are those of the SafetensorsWriter.
   TensorsWriter(const std::filesystem::path& path, const std::vector<NamedTensor>& layout,
                 const std::vector<std::pair<std::string, std::string>>& metadata, ContentHash* hash = nullptr,
                 Seal seal = Seal::none);
   const std::vector<std::size_t>& order() const { return file_.order(); }
   std::uint64_t bytes() const { return file_.bytes(); }
-  /// The values of `layout[index]`.
+  /// Writes the values of `layout[index]`.
   void write(std::size_t index, const at::Tensor& tensor);
-  /// Whole or absent: without this there is no file.
+  /// Completes the file: without this call it is removed.
   void finish() { file_.finish(); }
 
  private:

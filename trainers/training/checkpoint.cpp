@@ -49,7 +49,7 @@ std::vector<NamedTensor> prefixed(const char* prefix, const std::vector<NamedTen
   return named;
 }
 
-/// In their order in the file.
+/// Returns the tensors in the file's order.
 std::vector<NamedTensor> all_tensors(const TrainingCheckpoint& checkpoint) {
   std::vector<NamedTensor> tensors = prefixed("model/", checkpoint.model);
   for (const NamedTensor& each : prefixed("optimizer/", checkpoint.optimizer)) tensors.push_back(each);
@@ -62,7 +62,7 @@ std::string metadata_text(const TrainingCheckpoint& checkpoint) {
       .dump();
 }
 
-/// The tensors of a file by name, sizes and type as `wanted`.
+/// Returns the tensors of a file with the names, sizes and types of `wanted`.
 std::vector<NamedTensor> read_named(const SafetensorsFile& file, const std::filesystem::path& path,
                                     const std::vector<NamedTensor>& wanted) {
   std::vector<NamedTensor> found;
@@ -114,14 +114,14 @@ std::map<std::string, std::string> settings_to_keep(const Settings& settings, co
   if (settings.schedule == Schedule::constant && !settings.warmup_share) {
     for (const char* const name : {"epochs", "max_steps"}) kept.erase(name);
   }
-  // How the work is spread may change: any strategy goes on with what any other left, at any number of ranks.
+  // The distribution of work may change: any strategy can continue the state of any other, with any number of ranks.
   for (const char* const name :
        {"strategy", "batch_size", "bucket_cap_mb", "exchange", "wrap", "reshard_after_forward", "shard_size", "devices"})
     kept.erase(name);
   if (settings.strategy != "dp" || settings.flavour == Flavour::tuned) kept.erase("flavour");
   const std::int64_t batch = batch_per_process(settings, world);
   kept["global_batch"] = std::to_string(batch * world.size * settings.accumulate);
-  // In this order the ranks' batches decide what a step is made of.
+  // In this order the ranks' batches determine the samples of a step.
   if (settings.order == Order::batches) kept["batch_size"] = std::to_string(batch);
   kept["train_samples"] = std::to_string(train_samples);
   return kept;

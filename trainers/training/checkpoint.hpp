@@ -16,10 +16,10 @@
 
 namespace hpcbench::train {
 
-/// Where a run stands, at a step boundary.
+/// The progress of a run, at a step boundary.
 struct TrainingState {
-  int epoch = 1;                 // that goes on
-  std::int64_t epoch_steps = 0;  // of it that are done
+  int epoch = 1;                 // the current epoch
+  std::int64_t epoch_steps = 0;  // completed steps of it
   std::int64_t steps = 0;        // of the run
   std::int64_t optimizer_steps = 0;
   std::vector<double> loss_sums;  // of the epoch so far, by rank: loss sum, samples
@@ -29,8 +29,8 @@ struct TrainingState {
   bool stopped_early = false;
 };
 
-/// Everything that a run needs to go on: values, the optimiser's state, where it stood, and the settings that decide what is
-/// computed. Order, schedule and dropout follow from these: they have no state of their own.
+/// Everything that a run needs to continue: values, the optimiser's state, its progress, and the settings that determine what
+/// is computed. Order, schedule and dropout follow from these: they have no state of their own.
 struct TrainingCheckpoint {
   TrainingState state;
   std::map<std::string, std::string> settings;
@@ -38,16 +38,17 @@ struct TrainingCheckpoint {
   std::vector<NamedTensor> optimizer;  // Optimizer::state()
 };
 
-/// The settings that must be the same in a run that goes on, as text. Paths are not among them; epochs and max_steps only
-/// where the schedule depends on them.
+/// Returns the settings that must be the same in a continued run, as text. Paths are not among them; epochs and max_steps only
+/// if the schedule depends on them.
 std::map<std::string, std::string> settings_to_keep(const Settings& settings, const World& world, std::int64_t train_samples);
 
-/// Writes a checkpoint whose tensors come one by one, in any order: a file that is whole or absent. DataError if that fails.
+/// Writes a checkpoint whose tensors are passed one by one, in any order: a file that is whole or absent. DataError if that
+/// fails.
 class CheckpointWriter {
  public:
-  /// Of the tensors of `layout` names, sizes and types.
+  /// `layout`: names, sizes and types of the tensors.
   CheckpointWriter(const std::filesystem::path& path, const TrainingCheckpoint& layout);
-  /// By the numbers in layout.model and layout.optimizer.
+  /// Writes a tensor by its number in layout.model, or layout.optimizer.
   void write_model(std::size_t index, const at::Tensor& tensor) { file_.write(index, tensor); }
   void write_optimizer(std::size_t index, const at::Tensor& tensor) { file_.write(model_tensors_ + index, tensor); }
   void finish() { file_.finish(); }
@@ -57,18 +58,19 @@ class CheckpointWriter {
   TensorsWriter file_;
 };
 
-/// Where the shards of the checkpoint `path` lie: a folder beside it, of its name without .safetensors.
+/// Returns the folder of the checkpoint `path`'s shards: beside it, with its name without .safetensors.
 std::filesystem::path shard_folder(const std::filesystem::path& path);
 
-/// One rank's part of a checkpoint in shards, on the disk when this returns. `layout` as for a CheckpointWriter.
+/// Writes one rank's part of a checkpoint in shards and returns its entry; it is then on the disk. `layout` as for a
+/// CheckpointWriter.
 ShardEntry write_checkpoint_shard(const std::filesystem::path& path, std::int64_t save, const StateShard& shard,
                                   const TrainingCheckpoint& layout);
-/// The checkpoint itself, once all shards are there: a file without tensors, which names them, whole or absent.
+/// Writes the checkpoint itself, once all shards exist: a file without tensors, which names the shards, whole or absent.
 void write_checkpoint_index(const std::filesystem::path& path, const TrainingCheckpoint& layout,
                             const std::vector<ShardEntry>& shards);
 
-/// Of either kind. DataError names the file, and what is missing in it or misshapen, for a model and an optimiser with these
-/// tensors; InputError lists the settings that differ from `settings`.
+/// Reads a checkpoint of either kind. DataError names the file, and its missing or misshapen tensors, for a model and an
+/// optimiser with these tensors; InputError lists the settings that differ from `settings`.
 TrainingCheckpoint read_checkpoint(const std::filesystem::path& path, const std::map<std::string, std::string>& settings,
                                    const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer);
 

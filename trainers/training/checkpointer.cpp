@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kLastName = "last.safetensors";
 constexpr const char* kBestName = "best";
 
-/// Ranks on several hosts must write into one folder: what the first does not see nobody could resume from.
+/// Ranks on several hosts must write into one folder: a run cannot resume from shards that the first rank does not see.
 void require_visible(const std::filesystem::path& shard) {
   std::error_code error;
   if (std::filesystem::exists(shard, error)) return;
@@ -34,7 +34,7 @@ std::int64_t bytes_in(const std::filesystem::path& folder) {
   return sum;
 }
 
-/// Of a folder's files, or of a checkpoint with its shards.
+/// Returns the size of a folder's files, or of a checkpoint with its shards.
 std::int64_t size_bytes(const std::filesystem::path& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return bytes_in(path);
@@ -70,7 +70,7 @@ TrainingState Checkpointer::resume() {
                                                   strategy_.state_layout(), strategy_.optimizer_layout());
   std::vector<double>& sums = checkpoint.state.loss_sums;
   if (sums.size() < 2 || sums.size() % 2 != 0) throw DataError(concat("error: ", path.string(), " is damaged: its loss sums"));
-  // Of another number of ranks: the first takes over what all have summed up so far.
+  // From another number of ranks: the first rank takes the sums of all.
   if (std::ssize(sums) != std::ptrdiff_t{2} * world_.size) {
     for (std::size_t index = 2; index < sums.size(); ++index) sums[index % 2] += sums[index];
     sums.resize(2);
@@ -82,7 +82,7 @@ TrainingState Checkpointer::resume() {
   return checkpoint.state;
 }
 
-/// A training that goes on in another folder may never find a better model than that of the folder that it came from.
+/// A training that continues in another folder may never find a better model than that of its original folder.
 void Checkpointer::bring_best(const std::filesystem::path& from, int epoch) {
   const std::filesystem::path to = *output_folder(settings_) / "checkpoint" / kBestName;
   std::error_code error;
@@ -127,8 +127,8 @@ void Checkpointer::write_whole(const std::filesystem::path& path, const Training
   remove_shards(shard_folder(path), {});
 }
 
-/// The index takes the place of the checkpoint before it when every shard is on the disk; only then the old shards go. Until
-/// then nothing that the old one names has been touched.
+/// The index replaces the previous checkpoint when every shard is on the disk; only then are the old shards removed. Until then
+/// no file of the old checkpoint is changed.
 void Checkpointer::write_shards(const std::filesystem::path& path, const TrainingCheckpoint& checkpoint) {
   const std::filesystem::path folder = shard_folder(path);
   make_folder(folder);

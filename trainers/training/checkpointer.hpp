@@ -13,24 +13,24 @@
 
 namespace hpcbench::train {
 
-/// What a run keeps on disk: checkpoint/last.safetensors (to resume), checkpoint/best/ (the model with the lowest validation
-/// loss), predictions.json of the last evaluation, and the model that `save` asks for. Rank 0 writes, the others wait, but for
+/// The files that a run keeps: checkpoint/last.safetensors (to resume), checkpoint/best/ (the model with the lowest validation
+/// loss), predictions.json of the last evaluation, and the model for `save`. Rank 0 writes, the others wait, except for
 /// checkpoints in shards; all functions but seconds() are collective.
 class Checkpointer {
  public:
   Checkpointer(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events);
 
-  /// Makes the folders that will be needed: what cannot be written is said before training, not after it. DataError where
-  /// another training keeps its checkpoints there.
+  /// Makes the required folders, so that a write error is reported before training, not after it. DataError if another training
+  /// keeps its checkpoints there.
   void make_folders();
-  /// Takes over the state that `resume` names, and the best model beside it.
+  /// Loads the state that `resume` names, and the best model beside it.
   TrainingState resume();
   void keep_last(const TrainingState& state);
   void keep_best(const TrainingState& state);
-  /// The predictions of the evaluation that has just been made; no time of the checkpoints.
+  /// Keeps the predictions of the last evaluation; its time does not count as checkpoint time.
   void keep_predictions();
   void save_model(const TrainingState& state);
-  /// Spent on all this so far.
+  /// Returns the time spent on all this so far.
   double seconds() const { return seconds_; }
 
  private:

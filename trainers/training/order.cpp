@@ -47,7 +47,7 @@ EpochPlan::EpochPlan(const BatchShape& shape, std::int64_t samples)
       blocks_((length_ + shape.batch * shape.world_size - 1) / (shape.batch * shape.world_size)) {}
 
 EpochPlan::EpochPlan(const BatchShape& shape, const at::Tensor& order) : EpochPlan(shape, order.size(0)) {
-  // Repeated from its start, as often as it takes.
+  // Repeated from its start as often as needed.
   order_ = order.index_select(0, at::arange(length_, at::kLong).remainder(std::max<std::int64_t>(1, order.size(0))));
 }
 

@@ -9,16 +9,16 @@
 
 namespace hpcbench::train {
 
-/// The order of all samples in an epoch (int64): at::randperm of a generator seeded with seed + epoch (epochs from 1), or
-/// 0, 1, 2 ... without shuffling.
+/// Returns the order of all samples in an epoch (int64): at::randperm of a generator seeded with seed + epoch (epochs from 1),
+/// or 0, 1, 2 ... without shuffling.
 at::Tensor epoch_order(std::int64_t samples, std::uint64_t seed, int epoch, bool shuffle);
 
-/// The same, grouped by length: blocks of the permutation, each as large as min(N / (4 batch), 50) batches (at least one),
-/// sorted by falling length; the longest sample of all comes first. `batch` is the global batch of an optimiser step.
+/// Returns the order grouped by length: blocks of the permutation, each as large as min(N / (4 batch), 50) batches (at least
+/// one), sorted by falling length; the longest sample of all comes first. `batch` is the global batch of an optimiser step.
 /// Source: get_length_grouped_indices of Hugging Face transformers.
 at::Tensor grouped_order(const std::vector<std::int32_t>& lengths, std::int64_t batch, std::uint64_t seed, int epoch);
 
-/// How samples are spread: over ranks, micro-batches and optimiser steps.
+/// The distribution of samples over ranks, micro-batches and optimiser steps.
 struct BatchShape {
   int world_size = 1;
   std::int64_t batch = 1;       // of one process and micro-batch
@@ -26,8 +26,8 @@ struct BatchShape {
   Order order = Order::strided;
 };
 
-/// The samples of one rank in one micro-batch, and where they stand in the step's global batch: the i-th is number
-/// first_position + i * stride.
+/// The samples of one rank in one micro-batch, and their place in the step's global batch: the i-th is number first_position +
+/// i * stride.
 struct Share {
   at::Tensor samples;
   std::int64_t first_position = 0;
@@ -44,12 +44,12 @@ class EpochPlan {
   EpochPlan(const BatchShape& shape, const at::Tensor& order);
 
   std::int64_t steps() const { return (blocks_ + shape_.accumulate - 1) / shape_.accumulate; }
-  /// Micro-batches of a step (from 0): fewer in the last one.
+  /// Returns the number of micro-batches of a step (from 0): fewer in the last one.
   std::int64_t micro_batches(std::int64_t step) const;
-  /// Samples of the smallest part that one of `devices` of a process gets of a micro-batch (see torch.chunk).
+  /// Returns the number of samples in the smallest part of a micro-batch for one of `devices` of a process (see torch.chunk).
   std::int64_t least_part(std::int64_t devices) const;
   Share share(std::int64_t step, std::int64_t micro_batch, int rank) const;
-  /// The samples of a step over all ranks.
+  /// Returns the samples of a step over all ranks.
   at::Tensor step_samples(std::int64_t step) const;
 
  private:

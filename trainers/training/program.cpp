@@ -30,18 +30,18 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Why a run ended, as the program will say it.
+/// Why a run ended, for the message.
 struct Failure {
   std::string text;  // without "error: "
   int exit_code = kExitFailed;
   std::string code = {};  // of the error event: out_of_memory, nan_loss, or none
   bool of_peer = false;   // `text` is already another rank's
-  bool of_all = false;    // each rank finds it by itself
+  bool of_all = false;    // each rank detects it itself
 };
 
 constexpr const char* kOutOfMemory = "out_of_memory";
 
-/// How ranks may talk to each other, as --version has it; `hpcbench doctor` reads it.
+/// The backends between ranks, printed by --version; `hpcbench doctor` reads it.
 #ifdef USE_C10D_NCCL
 constexpr const char* kBackends = ", Gloo, NCCL";
 #else
@@ -50,11 +50,12 @@ constexpr const char* kBackends = ", Gloo";
 
 std::string without_prefix(const std::string& text) { return text.rfind("error: ", 0) == 0 ? text.substr(7) : text; }
 
-/// What LibTorch says of an error that it has caught and passes on has the calls that led to the first one.
+/// LibTorch's message of an error that it has caught and rethrown contains the call stack of the first one.
 std::string without_calls(const std::string& text) { return text.substr(0, text.find("\nException raised from ")); }
 
 std::string code_of(const std::string& text) {
-  // Of the host, of a GPU, and of cuBLAS and cuDNN (from 9 on by longer names), which take memory of the GPU for themselves.
+  // Marks of memory errors: of the host, of a GPU, and of cuBLAS and cuDNN (from 9 on by longer names), which allocate GPU
+  // memory themselves.
   constexpr const char* kMarks[] = {"can't allocate memory",
                                     "out of memory",
                                     "CUBLAS_STATUS_ALLOC_FAILED",
@@ -67,7 +68,7 @@ std::string code_of(const std::string& text) {
   return "";
 }
 
-/// The exception in flight.
+/// Returns the exception in flight.
 Failure current_failure() {
   try {
     throw;
@@ -108,7 +109,8 @@ class Run {
       const std::optional<double> energy_before_j = device_->energy_j();
       const TrainingResult result = train(*task_, *strategy_, settings_, world_, events_, progress_, hooks_);
       progress_.operation = "end of the run";
-      // Before the ranks meet for the last time: one that goes closes the sockets of those that stay, and their counts go.
+      // Before the ranks meet for the last time: a rank that leaves closes the sockets of the remaining ranks, and their counts
+      // are lost.
       facts_.socket_bytes_after = socket_bytes_sent();
       if (hooks_.at_end) hooks_.at_end(*strategy_);
       facts_.max_device_bytes = device_->max_bytes();
@@ -138,7 +140,7 @@ class Run {
         end_with_watchdog();
         group_->when_late([this](const std::string& what) { end_process(fail({what, kExitFailed})); });
       }
-      group_->refuse_shared_gpus(device_->uuid());  // of a CPU, too: other ranks may have GPUs
+      group_->refuse_shared_gpus(device_->uuid());  // for a CPU, too: other ranks may have GPUs
     }
     load_data();
     task_->place(device_->place());
@@ -157,7 +159,7 @@ class Run {
     if (on_gpu && own && settings_.optimizer == OptimizerKind::adamw) context.optimizer.gpu_program = compile_adamw_kernels();
     strategy_ = row.make(context);
     strategy_->prepare(*task_);
-    // Only now: the threads that communicate are there already, and stay free to run on any core.
+    // Only now: the threads that communicate already exist, and stay free to run on any core.
     facts_.bound = settings_.bind && bind_to_share_of_cores(world_, at::get_num_threads());
     facts_.hosts = group_ ? group_->exchange(world_.host) : std::vector<std::string>{world_.host};
     facts_.socket_bytes_before = socket_bytes_sent();
@@ -170,7 +172,7 @@ class Run {
     write_run_start(events_, settings_, world_, *task_, facts_);
   }
 
-  /// Of all ranks' GPUs; absent where one does not know. Collective.
+  /// Returns the energy of all ranks' GPUs; nullopt if one rank does not know it. Collective.
   std::optional<double> sum_of_energy(const std::optional<double>& before_j, const std::optional<double>& after_j) {
     if (!device_->is_cuda()) return std::nullopt;
     const bool is_known = before_j && after_j;
@@ -190,8 +192,8 @@ class Run {
     facts_.advice = hidden_peers_advice(world_, plan, machine);
   }
 
-  /// A collective of NCCL that does not end within the timeout ends the process in NCCL's own thread, by an exception that
-  /// nobody catches. Before that it is reported as any other failure.
+  /// A collective of NCCL that does not end within the timeout ends the process in NCCL's own thread, by an uncaught exception.
+  /// Before that it is reported like any other failure.
   void end_with_watchdog() {
     static Run* run = nullptr;
     run = this;
@@ -230,7 +232,7 @@ class Run {
     return progress_.step == 0 ? progress_.operation : concat("step ", progress_.step, ", ", progress_.operation);
   }
 
-  /// Says why this rank ends, tells the others, and ends.
+  /// Reports why this rank ends, tells the others, and ends.
   int fail(Failure failure) {
     const bool alone = !group_;
     if (!alone && !group_->claim_report()) pause_forever();
@@ -247,7 +249,7 @@ class Run {
     end_process(failure.exit_code);
   }
 
-  /// Rank 0 last: it holds what the others still read. False where one of them does not come.
+  /// Rank 0 leaves last: it holds the data that the others still read. Returns false if one of them does not arrive.
   bool leave_together() {
     try {
       group_->finish();
@@ -275,7 +277,7 @@ class Run {
     events_.write(event.add("step", progress_.step).add("operation", progress_.operation).add("cause", root));
   }
 
-  /// In the group's thread: another rank failed while this one was at work.
+  /// Called in the group's thread: another rank failed while this one was working.
   void end_of_peer(const std::string& cause) {
     report(cause, "", {cause, is_terminated() ? kExitTerminated : kExitFailed, "", true});
     end_process(is_terminated() ? kExitTerminated : kExitFailed);
@@ -305,7 +307,7 @@ class Run {
   std::unique_ptr<Strategy> strategy_;
 };
 
-/// The commands of all tasks.
+/// Returns the commands of all tasks.
 std::vector<TaskCommand> task_commands() {
   std::vector<TaskCommand> commands;
   for (const TaskRow& row : task_rows()) commands.insert(commands.end(), row.commands.begin(), row.commands.end());
@@ -335,7 +337,7 @@ int main_program(const std::vector<std::string>& arguments) {
     for (const TaskCommand& other : others) {
       if (!arguments.empty() && arguments.front() == other.name) return other.run(rest);
     }
-    // c10d tells of every attempt to reach a store that is not up yet; what matters comes as an error.
+    // c10d logs every attempt to reach a store that is not up yet; real failures are reported as errors.
     setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
     c10::initLogging();
     const Command command =

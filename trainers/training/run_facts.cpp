@@ -17,13 +17,12 @@ namespace hpcbench::train {
 
 namespace {
 
-/// For people: what stands behind a name that is another system's. ZeRO's stage 2 is what Lightning's `deepspeed` does by
-/// default.
+/// For people: explains a name that belongs to another system. ZeRO's stage 2 is the default of Lightning's `deepspeed`.
 std::string strategy_title(const std::string& name) { return name == "deepspeed" ? "deepspeed (zero2)" : name; }
 
 double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
 
-/// Seconds since this process was started, by the kernel's clock; absent where /proc does not say.
+/// Returns the seconds since this process was started, by the kernel's clock; nullopt if /proc does not report it.
 std::optional<double> process_age_s() {
   std::ifstream stat("/proc/self/stat");
   const std::string text((std::istreambuf_iterator<char>(stat)), {});
@@ -39,7 +38,7 @@ std::optional<double> process_age_s() {
 
 void add_settings(Event& event, const Settings& settings) {
   for (const SettingRow& row : setting_rows()) {
-    // These are said beside, or as what follows from them.
+    // These are printed separately, or follow from others.
     const bool apart = row.name == "task" || row.name == "strategy" || row.name == "batch_size" || row.name == "global_batch";
     if (apart || !row.decides || (!row.task.empty() && row.task != settings.task)) continue;
     const SettingValue value = row.get(settings);
@@ -53,7 +52,7 @@ void add_settings(Event& event, const Settings& settings) {
   }
 }
 
-/// What Slurm says of the job, as far as it does.
+/// Adds Slurm's facts about the job, as far as they are known.
 void add_slurm(Event& event) {
   constexpr std::pair<const char*, const char*> kFacts[] = {{"slurm_job_id", "SLURM_JOB_ID"},
                                                             {"slurm_array_task_id", "SLURM_ARRAY_TASK_ID"},
@@ -64,8 +63,8 @@ void add_slurm(Event& event) {
   }
 }
 
-/// How OpenMP's threads wait for each other: as the user says for the whole study, else as OpenMP has it; never by the load of
-/// the moment.
+/// Returns how OpenMP's threads wait for each other: the user's setting for the whole study, else OpenMP's default; never
+/// dependent on the current load.
 std::string thread_wait() {
   for (const char* name : {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}) {
     if (const auto value = process_environment(name)) return concat(name, "=", *value);
@@ -151,7 +150,7 @@ void write_run_start(Events& events, const Settings& settings, const World& worl
 
 namespace {
 
-/// What the strategy sent, how long that took, and the most that it held of each kind.
+/// Adds the amount and time of the strategy's communication, and its maximum memory of each kind.
 void add_statistics(Event& event, const StrategyStatistics& statistics, const RunFacts& facts) {
   if (!statistics.measured) return;
   const Traffic& traffic = statistics.traffic;
@@ -173,7 +172,7 @@ void add_statistics(Event& event, const StrategyStatistics& statistics, const Ru
       .add("peak_communication_bytes", statistics.memory.peak(Held::communication))
       .add("units", statistics.units)
       .add("compute_s", statistics.step_s - traffic.exposed_s);
-  // Counted where LibTorch's CPU allocator is what holds tensors.
+  // Counted only if LibTorch's CPU allocator holds the tensors.
   if (!facts.max_device_bytes) event.add("peak_activation_bytes", statistics.peak_activation_bytes);
   if (statistics.overlapped_steps > 0) event.add("overlapped_steps", statistics.overlapped_steps);
   if (statistics.graph_steps) event.add("graph_steps", *statistics.graph_steps);

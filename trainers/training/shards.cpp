@@ -19,7 +19,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// A tensor that is put together, and which of its elements are there: [begin, end).
+/// A tensor under reconstruction, and its elements so far: [begin, end).
 struct Joined {
   at::Tensor tensor;
   std::vector<std::pair<std::int64_t, std::int64_t>> parts;

@@ -15,8 +15,8 @@ namespace hpcbench::train {
 ShardEntry write_shard(const std::filesystem::path& folder, std::int64_t save, const StateShard& shard,
                        const std::vector<NamedTensor>& model, const std::vector<NamedTensor>& optimizer);
 
-/// The tensors `wanted`, by name, sizes and type, of all shards of `index`, which lie in `folder`. DataError names the shard
-/// that is missing, damaged or of another checkpoint, or the tensor that they do not hold exactly once.
+/// Returns the tensors `wanted`, by name, sizes and type, from all shards of `index`, in `folder`. DataError names the shard
+/// that is missing, damaged or of another checkpoint, or the tensor that they do not contain exactly once.
 std::vector<NamedTensor> join_shards(const std::filesystem::path& index, const std::filesystem::path& folder,
                                      const std::vector<ShardEntry>& entries, const std::vector<NamedTensor>& wanted);
 

@@ -27,7 +27,7 @@ StepTrace::StepTrace(const Settings& settings, const World& world, std::int64_t 
   if (settings.device == DeviceChoice::cuda) gpus_ = device_count(settings);
   file_ = *output_folder(settings) / "trace" / concat("rank-", world.rank, ".json");
   make_folder(file_.parent_path());
-  setenv("KINETO_LOG_LEVEL", "6", 0);  // what matters of it is said below
+  setenv("KINETO_LOG_LEVEL", "6", 0);  // relevant errors are reported below
 }
 
 StepTrace::~StepTrace() {
@@ -36,7 +36,7 @@ StepTrace::~StepTrace() {
 
 void StepTrace::before(std::int64_t number) {
   if (!steps_ || running_ || number < steps_->first || number > steps_->last) return;
-  wait_for_gpus();  // which are behind: their steps so far are none of these
+  wait_for_gpus();  // the GPUs lag behind: their earlier steps are not traced
   const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO,
                                                      /*report_input_shapes=*/true);
   std::set<ActivityType> activities = {ActivityType::CPU};

@@ -9,23 +9,23 @@
 
 namespace hpcbench::train {
 
-/// What the steps of the setting `trace` do, by LibTorch's profiler: operators, and on GPUs kernels and copies, each with its
+/// Traces the steps of the setting `trace` by LibTorch's profiler: operators, and on GPUs kernels and copies, each with its
 /// time, in OUTPUT/trace/rank-R.json, which Perfetto and chrome://tracing show. Our own kernels for CPUs are no operators and
 /// are missing in it. Around traced steps the host waits for the GPUs, and they take longer themselves.
 class StepTrace {
  public:
-  /// InputError where the training has fewer steps (`total`) than are to be traced. Makes the folder.
+  /// InputError if the training has fewer steps (`total`) than the traced ones. Makes the folder.
   StepTrace(const Settings& settings, const World& world, std::int64_t total);
-  /// What has begun is given up.
+  /// Discards an unfinished trace.
   ~StepTrace();
   StepTrace(const StepTrace&) = delete;
   StepTrace& operator=(const StepTrace&) = delete;
 
-  /// Around step `number`. The last one waits for the process's GPUs, and writes.
+  /// Enclose step `number`. The last traced step waits for the process's GPUs, and writes.
   void before(std::int64_t number);
   void after(std::int64_t number);
-  /// After the last step that this process makes. Writes what there is where an early stop came before the last traced step;
-  /// warns where the training was resumed after it, or stopped before the first.
+  /// Called after the last step of this process. Writes the trace so far if an early stop came before the last traced step;
+  /// warns if the training was resumed after it, or stopped before the first.
   void finish();
 
  private:

@@ -19,12 +19,12 @@ namespace {
 
 /// The loss of one optimiser step on this rank.
 struct StepLoss {
-  double mean = 0;     // as it is averaged for the gradient
+  double mean = 0;     // averaged as for the gradient
   double sum = 0;      // over samples
   double samples = 0;  // of this rank
 };
 
-/// A step whose losses are not read yet.
+/// A step whose losses have not been read yet.
 struct UnreadStep {
   std::int64_t number = 0;
   double start_s = 0;
@@ -33,17 +33,17 @@ struct UnreadStep {
   std::vector<double> samples;
 };
 
-/// So many steps may be unread: who asks for no events wants to know all the same that a training diverged.
+/// Maximum number of unread steps: even a user without events wants to know that a training diverged.
 constexpr std::size_t kMostUnread = 100;
 
-/// Where this process took an epoch up: at its beginning, or where a checkpoint left it.
+/// Where this process began an epoch: at its beginning, or at a checkpoint's position.
 struct EpochStart {
   double time_s = 0;
-  std::int64_t steps = 0;  // that were made before
+  std::int64_t steps = 0;  // made before
   double samples = 0;      // of this rank, before
 };
 
-/// One run of the loop: state that its steps share.
+/// One run of the loop: the state that its steps share.
 class Loop {
  public:
   Loop(Task& task, Strategy& strategy, const Settings& settings, const World& world, Events& events, Progress& progress,
@@ -95,7 +95,7 @@ class Loop {
     }
     progress_.step = state_.steps;
     set_log_step(state_.steps);
-    // Each rank goes on with its own part of the sums.
+    // Each rank continues with its own part of the sums.
     for (std::size_t index = 0; index < state_.loss_sums.size(); ++index) {
       if (index / 2 != static_cast<std::size_t>(world_.rank)) state_.loss_sums[index] = 0;
     }
@@ -113,13 +113,13 @@ class Loop {
     return {shape, grouped_order(lengths, shape.batch * shape.world_size * shape.accumulate, settings_.seed, epoch)};
   }
 
-  /// An epoch, or what is left of it or of max_steps.
+  /// Runs an epoch, or the rest of it or of max_steps.
   void run_epoch() {
     const int epoch = state_.epoch;
     const EpochPlan plan = plan_of(epoch);
     train_epoch(plan);
     const bool whole = state_.epoch_steps == plan.steps();
-    // An epoch that max_steps cuts short can be gone on with: as it was before its evaluation.
+    // An epoch that max_steps cuts short can be continued: save the state before its evaluation.
     if (!whole && keeps_last(settings_)) keep_last();
     if (evaluates_) evaluate(epoch);
     if (world_.rank == 0) log_info(epoch_line_);
@@ -134,7 +134,7 @@ class Loop {
   void keep_last() {
     if (!unread_.empty()) {
       read_losses();
-      strategy_.barrier();  // which no rank comes to whose loss was not finite: nothing is kept after it
+      strategy_.barrier();  // no rank with a loss that was not finite gets here: nothing is kept after it
     }
     progress_.operation = "checkpoint";
     checkpointer_.keep_last(state_);
@@ -154,13 +154,13 @@ class Loop {
       if (due && state_.epoch_steps < plan.steps() && !is_complete()) keep_last();
     }
     read_losses();
-    strategy_.catch_up();  // what an epoch's time is measured of includes all of its updates
+    strategy_.catch_up();  // the measured time of an epoch includes all of its updates
     start.time_s += checkpointer_.seconds() - kept_s;
     report_epoch(plan, start);
   }
 
-  /// After SIGTERM: a checkpoint if the last state is to be kept, at a step boundary that all ranks share, and the end. Several
-  /// ranks come to know of it a step later. (A GPU is then a few steps behind at most: its queue is that long.)
+  /// After SIGTERM: writes a checkpoint if the last state is to be kept, at a step boundary that all ranks share, and ends.
+  /// Several ranks learn of it a step later. (A GPU then lags at most a few steps: the length of its queue.)
   void stop_if_terminated() {
     if (!keeps_last(settings_)) return throw_if_terminated(concat("after step ", state_.steps));
     if (!strategy_.any_rank(is_terminated())) return;
@@ -186,7 +186,7 @@ class Loop {
       batches.push_back({share.samples, {number, share.first_position, share.stride}, weights[index] * nominal});
     }
     unread_.push_back({number, start_s, strategy_.forward_backward(batches), weights, sample_counts(shares)});
-    // A loss on a GPU is read later; what is not finite makes no step there either.
+    // A loss on a GPU is read later; a loss that is not finite makes no step there either.
     if (!unread_.back().losses.front().is_there()) read_losses();
     if (hooks_.after_backward) hooks_.after_backward(number, strategy_);
     progress_.operation = "optimizer step";
@@ -196,7 +196,7 @@ class Loop {
     if (unread_.size() >= kMostUnread) read_losses();
   }
 
-  /// The weights of the micro-batches of a step, of the sum 1: all alike, or by their samples.
+  /// Returns the weights of the micro-batches of a step, with the sum 1: equal, or by their samples.
   std::vector<double> micro_weights(const std::vector<Share>& shares) const {
     std::int64_t samples = 0;
     for (const Share& share : shares) samples += share.samples.size(0);
@@ -209,7 +209,7 @@ class Loop {
     return weights;
   }
 
-  /// Below 1 where an epoch's incomplete last step is divided by as many micro-batches as a complete one has.
+  /// Returns a factor below 1 if an epoch's incomplete last step is divided by as many micro-batches as a complete one.
   double nominal_factor(const std::vector<Share>& shares) const {
     if (settings_.accumulate_by == AccumulateBy::real) return 1;
     return static_cast<double>(shares.size()) / static_cast<double>(settings_.accumulate);
@@ -221,7 +221,7 @@ class Loop {
     return counts;
   }
 
-  /// `losses`: from here on those of the step.
+  /// `losses` points to those of the step.
   StepLoss step_loss(const UnreadStep& step, const double* losses) {
     StepLoss loss;
     for (std::size_t index = 0; index < step.losses.size(); ++index) {
@@ -238,7 +238,7 @@ class Loop {
     return loss;
   }
 
-  /// Takes in the losses of the steps since the last time, all of this epoch. For a GPU's the host waits.
+  /// Reads the losses of the steps since the last call, all of this epoch. For a GPU's the host waits.
   void read_losses() {
     if (unread_.empty()) return;
     std::vector<Reading> readings;
@@ -257,7 +257,7 @@ class Loop {
   void report_step(const EpochPlan& plan, double lr, const std::optional<Reading>& norm, double start_s) {
     const std::int64_t number = state_.steps + 1;
     if (settings_.log_every == 0 || number % settings_.log_every != 0) return;
-    // Of steps that are read together, the mean.
+    // The mean over steps that are read together.
     const double since_s = unread_.empty() ? start_s : unread_.front().start_s;
     const auto steps = static_cast<double>(std::max<std::size_t>(1, unread_.size()));
     read_losses();
@@ -275,7 +275,7 @@ class Loop {
     if (norm) board_->scalar("train/grad_norm", number, norm->read());
   }
 
-  /// Of the steps of this epoch from `first_step` on, over all ranks.
+  /// Returns the tokens of this epoch's steps from `first_step` on, over all ranks.
   std::optional<std::int64_t> epoch_tokens(const EpochPlan& plan, std::int64_t first_step) const {
     std::int64_t total = 0;
     for (std::int64_t step = first_step; step < state_.epoch_steps; ++step) {
@@ -286,7 +286,7 @@ class Loop {
     return total;
   }
 
-  /// The loss is that of the whole epoch; what is counted is what this process did in the time that it tells.
+  /// The loss is that of the whole epoch; counts are those of this process in the reported time.
   void report_epoch(const EpochPlan& plan, const EpochStart& start) {
     progress_.operation = "summing the losses of an epoch";
     std::vector<double> sums = {loss_sum(), sample_sum(), sample_sum() - start.samples};
@@ -336,7 +336,7 @@ class Loop {
     epoch_line_ += concat(line, ", ", decimals(eval_s, 2), " s");
   }
 
-  /// All ranks know the same sums, so they come to the same end.
+  /// All ranks know the same sums, so they reach the same result.
   void note_best(int epoch, double loss) {
     if (std::isfinite(loss) && (!state_.best_loss || loss < *state_.best_loss)) {
       state_.best_loss = loss;
@@ -373,7 +373,7 @@ class Loop {
   std::optional<TensorBoardFile> board_;
   TrainingState state_;
   std::vector<UnreadStep> unread_;
-  std::string epoch_line_;  // of the epoch that ends, for people
+  std::string epoch_line_;  // of the ending epoch, for people
   StepLoss last_loss_;      // of the last step that was read
   TrainingResult result_;
 };

@@ -123,7 +123,7 @@ class Captures {
     return kSuccess;
   }
 
-  /// Whether the work was recorded: else it is to be done now, unless there is an error.
+  /// Returns whether the work was recorded: otherwise it must be done now, unless there is an error.
   std::pair<int, bool> put(void* stream, const Node& node, bool is_refused) {
     const std::lock_guard lock(mutex_);
     const auto [error, capture] = use(stream);
@@ -203,7 +203,7 @@ class Captures {
     return nullptr;
   }
 
-  /// The capture that a stream is in, or null. An error: the stream cannot be used now.
+  /// Returns the capture that a stream is in, or null. An error: the stream cannot be used now.
   std::pair<int, Capture*> use(void* stream) {
     if (is_legacy(stream)) return {refuse_legacy(), nullptr};
     Capture* const capture = of(stream);
@@ -230,12 +230,12 @@ class Captures {
 
   std::mutex mutex_;
   unsigned long long last_id_ = 0;
-  std::map<unsigned long long, Capture> captures_;  // under way
-  std::map<void*, CapturedEvent> events_;           // last recorded in a capture, be it over
+  std::map<unsigned long long, Capture> captures_;  // in progress
+  std::map<void*, CapturedEvent> events_;           // last recorded in a capture, even a finished one
   std::set<void*> blocking_;
 };
 
-/// Graphs, and those that can be launched: both are nodes that nobody changes.
+/// Graphs, and executable ones: both are immutable nodes.
 class Graphs {
  public:
   using Nodes = std::shared_ptr<const Graph>;
@@ -246,7 +246,7 @@ class Graphs {
     nodes_[handle] = std::move(nodes);
     return handle;
   }
-  /// Null: there is no such graph.
+  /// Returns null for an unknown graph.
   Nodes find(void* handle) {
     const std::lock_guard lock(mutex_);
     const auto found = nodes_.find(handle);
@@ -281,7 +281,7 @@ class Handles {
   std::map<void*, void*> streams_;
 };
 
-/// They live as long as the process, as threads of LibTorch do.
+/// They live as long as the process, like threads of LibTorch.
 Captures& captures() {
   static Captures* const all = new Captures;
   return *all;
@@ -295,7 +295,7 @@ Handles& handles() {
   return *all;
 }
 
-/// Does or records it. Counting may hang on demand: no lock is held then.
+/// Does or records it. Counting may hang on request: no lock is held then.
 int put(void* stream, const Node& node, bool is_refused = false) {
   const auto [error, is_recorded] = captures().put(stream, node, is_refused);
   if (error) return error;

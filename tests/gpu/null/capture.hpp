@@ -3,7 +3,7 @@
 #include <cstddef>
 
 /// Streams that capture, and the graphs that come of it, as CUDA has them. libnullgpu.so keeps them for all libraries, and
-/// needs no header of CUDA: handles are addresses that nobody looks into, answers are numbers of cudaError_t (CUresult has the
+/// needs no header of CUDA: handles are opaque addresses, answers are numbers of cudaError_t (CUresult has the
 /// same).
 ///
 /// Work that is put into a stream is done at once. In a stream that captures it is recorded, and done by each launch of the
@@ -30,18 +30,18 @@
 extern "C" {
 /// Work without effect on memory: a kernel (`name` is its own, or null), a product.
 int null_gpu_work(void* stream, const char* what, const char* name);
-/// A product of a library, in the stream that its handle was given last (none: the legacy one).
+/// A product of a library, in the last stream of its handle (none: the legacy one).
 int null_gpu_product(void* handle);
 void null_gpu_set_stream(void* handle, void* stream);
-/// is_pageable: of the host's memory, and not pinned. A capture refuses that.
+/// is_pageable: host memory that is not pinned. A capture refuses it.
 int null_gpu_copy(void* stream, const char* what, void* to, const void* from, std::size_t bytes, int is_pageable);
 int null_gpu_memset(void* stream, void* to, int value, std::size_t bytes);
-/// Work that the null GPU cannot record: refused where the stream captures.
+/// Work that the null GPU cannot record: refused if the stream captures.
 int null_gpu_unrecordable(void* stream);
 
-/// A call that is no work in a stream, as cudaMalloc: refused by captures that do not allow it to this thread.
+/// A call that is no work in a stream, like cudaMalloc: refused by captures that do not allow it for this thread.
 int null_gpu_unsafe();
-/// The host asks or awaits a stream, or all of them.
+/// The host queries or awaits a stream, or all of them.
 int null_gpu_await(void* stream);
 int null_gpu_await_all();
 /// A stream for which the legacy stream waits: made without cudaStreamNonBlocking.
@@ -50,20 +50,20 @@ void null_gpu_blocking_stream(void* stream);
 int null_gpu_record_event(void* event, void* stream);
 /// The stream waits for the event, and so joins the capture that recorded it.
 int null_gpu_wait_event(void* stream, void* event);
-/// The host asks or awaits the event.
+/// The host queries or awaits the event.
 int null_gpu_await_event(void* event);
 void null_gpu_forget_event(void* event);
 
 /// Modes: 0 global, 1 of the thread, 2 relaxed. This one swaps the calling thread's.
 int null_gpu_exchange_mode(int* mode);
 int null_gpu_begin_capture(void* stream, int mode);
-/// graph: null where the capture has failed.
+/// graph: null if the capture has failed.
 int null_gpu_end_capture(void* stream, void** graph);
-/// Status: 0 none, 1 captures, 2 invalidated. The id is not 0 where the stream captures.
+/// Status: 0 none, 1 captures, 2 invalidated. The id is not 0 if the stream captures.
 int null_gpu_capture_status(void* stream, int* status, unsigned long long* id);
 
 int null_gpu_graph_nodes(void* graph, std::size_t* count);
-/// A graph that can be launched, of the same nodes.
+/// An executable graph with the same nodes.
 int null_gpu_instantiate(void* graph, void** executable);
 int null_gpu_launch(void* executable, void* stream);
 /// Either kind of graph.

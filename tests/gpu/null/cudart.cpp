@@ -1,5 +1,5 @@
-// libcudart: GPUs whose memory is the host's and whose kernels do nothing. Whatever neither is here nor in cudart_streams.cpp
-// and cudart_errors.cpp only counts and succeeds (make_null_gpu.py writes that).
+// libcudart: GPUs whose memory is the host's and whose kernels do nothing. Functions that are neither here nor in
+// cudart_streams.cpp and cudart_errors.cpp only count and succeed (make_null_gpu.py writes them).
 #include "cudart.hpp"
 
 #include <cuda_runtime_api.h>
@@ -16,7 +16,7 @@
 #include "capture.hpp"
 #include "null_gpu.hpp"
 
-// The header renames it to what it wants it to be in its users' code.
+// The header renames it for code that uses it.
 #undef cudaGetDeviceProperties
 
 namespace {
@@ -38,13 +38,13 @@ cudaError_t called_unsafe(const char* name) {
   return error != cudaSuccess ? error : answer(null_gpu_unsafe());
 }
 
-/// What each GPU has given out.
+/// The allocations of each GPU.
 class Memory {
  public:
   void* take(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (used_[t_device] + bytes > memory_bytes()) return nullptr;
-    // Zeros: a loss of nothing is 0, not a number that no kernel wrote.
+    // Zeros: an empty loss is 0, not a number that no kernel wrote.
     void* const block = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
     if (!block) return nullptr;
     std::memset(block, 0, bytes);
@@ -67,7 +67,7 @@ class Memory {
     return used_[t_device];
   }
 
-  /// The GPU that has this address, or -1: the host's.
+  /// Returns the GPU that has this address, or -1: the host's.
   int device_of(const void* address) {
     const std::lock_guard lock(mutex_);
     auto next = blocks_.upper_bound(const_cast<void*>(address));
@@ -99,7 +99,7 @@ Memory& pinned() {
   return *all;
 }
 
-/// Of the host, and not pinned.
+/// Host memory that is not pinned.
 bool is_pageable(const void* address) { return memory().device_of(address) < 0 && pinned().device_of(address) < 0; }
 
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
@@ -112,14 +112,14 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t str
   return error;
 }
 
-/// The names of kernels by what they are launched by, where NULL_GPU_KERNELS wants them counted apart. Libraries register
-/// theirs when they are loaded.
+/// The names of kernels by their launch address, if NULL_GPU_KERNELS requests separate counts. Libraries register theirs when
+/// they are loaded.
 class KernelNames {
  public:
   void add(const void* function, const char* name) {
     if (wanted_) names_[function] = name;
   }
-  /// Null: it is not wanted, or has none.
+  /// Null: not requested, or unnamed.
   const char* find(const void* function) const {
     const auto found = names_.find(function);
     return found == names_.end() ? nullptr : found->second.c_str();
@@ -293,7 +293,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared_bytes);
 }
 
-/// A function of the driver that driver.cpp does not have: it gives no result, and says so.
+/// A function of the driver that driver.cpp lacks: returns an error.
 int null_gpu_driver_call() {
   constexpr int kNotSupported = 801;  // CUDA_ERROR_NOT_SUPPORTED
   null_gpu_count("driver call that is not supported");
@@ -308,7 +308,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
   return cudaSuccess;
 }
 
-// What compiled kernels call by themselves.
+// Called by compiled kernels themselves.
 void** __cudaRegisterFatBinary(void*) {
   static void* handle[1];
   return handle;

@@ -2,9 +2,9 @@
 
 #include <cuda_runtime_api.h>
 
-/// What the files of libcudart share: the last error of a thread.
+/// Shared by the files of libcudart: the last error of a thread.
 cudaError_t set_last(cudaError_t error);
 /// A call that may be made to fail.
 cudaError_t called(const char* name);
-/// What libnullgpu answers.
+/// Returns libnullgpu's answer.
 cudaError_t answer(int error);

@@ -1,4 +1,4 @@
-// libcudart: errors, and what CUDA calls them.
+// libcudart: errors and CUDA's names for them.
 #include "cudart.hpp"
 #include "null_gpu.hpp"
 

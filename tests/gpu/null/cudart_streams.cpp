@@ -1,11 +1,11 @@
-// libcudart: streams, events, captures and graphs. What CUDA allows is in capture.hpp.
+// libcudart: streams, events, captures and graphs. capture.hpp states what CUDA allows.
 #include <cstdlib>
 
 #include "capture.hpp"
 #include "cudart.hpp"
 #include "null_gpu.hpp"
 
-// The header renames these to what it wants them to be in its users' code.
+// The header renames these for code that uses them.
 #undef cudaStreamGetCaptureInfo
 #undef cudaStreamUpdateCaptureDependencies
 
@@ -22,7 +22,7 @@ cudaError_t new_stream(cudaStream_t* stream, unsigned flags) {
   return error;
 }
 
-/// A wait of the host, if it comes to one.
+/// The host waits here, if it must.
 cudaError_t waited(int refused) {
   if (!refused) null_gpu_count("host waits");
   return answer(refused);
@@ -36,7 +36,7 @@ cudaError_t instantiated(const char* name, cudaGraphExec_t* executable, cudaGrap
   return error;
 }
 
-/// Parts of graphs that LibTorch uses for conditions alone, which the null GPU does not have.
+/// Parts of graphs that LibTorch uses only for conditions, which the null GPU lacks.
 cudaError_t not_supported(const char* name) {
   const cudaError_t error = called(name);
   return error != cudaSuccess ? error : set_last(cudaErrorNotSupported);
@@ -119,7 +119,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
   const cudaError_t error = answer(null_gpu_capture_status(stream, &number, &of));
   *status = static_cast<cudaStreamCaptureStatus>(number);
   if (id) *id = of;
-  // Nobody may look into a graph that is not yet whole.
+  // An incomplete graph must not be inspected.
   if (graph) *graph = nullptr;
   if (nodes) *nodes = nullptr;
   if (edges) *edges = nullptr;

@@ -1,17 +1,17 @@
-// libcuda: what of the driver has a result. Whatever is not here only counts and succeeds (make_null_gpu.py writes that).
+// libcuda: the functions of the driver that have a result. All others only count and succeed (make_null_gpu.py writes them).
 #include <cuda.h>
 
 #include "capture.hpp"
 #include "null_gpu.hpp"
 
-// The header renames these to what it wants them to be in its users' code.
+// The header renames these for code that uses them.
 #undef cuOccupancyMaxActiveBlocksPerMultiprocessor
 
 namespace {
 
 thread_local CUcontext t_context = nullptr;
 
-/// Any address that is not null: nobody looks into a context.
+/// Any address that is not null: contexts are opaque.
 CUcontext primary_context() {
   static long context = 0;
   return reinterpret_cast<CUcontext>(&context);
@@ -46,7 +46,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, std::size_t shared_bytes) {
   return *blocks = null_gpu_blocks(threads, kNullGpuRegisters, shared_bytes), CUDA_SUCCESS;
 }
-/// Any address that is not null: nobody looks into a kernel.
+/// Any address that is not null: kernels are opaque.
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char*) {
   return *function = reinterpret_cast<CUfunction>(primary_context()), called("cuModuleGetFunction");
 }

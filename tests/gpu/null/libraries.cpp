@@ -1,5 +1,5 @@
-// cuBLAS, cuBLASLt and cuDNN: what has to answer more than "done". make_null_gpu.py compiles this once for each library, with
-// its name defined.
+// cuBLAS, cuBLASLt and cuDNN: functions that must answer more than "done". make_null_gpu.py compiles this once for each
+// library, with its name defined.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,14 +11,14 @@
 extern "C" {
 
 #ifdef NULL_GPU_CUBLASLT
-/// One algorithm for every product: cublasLtMatmulAlgoGetHeuristic writes how many it found. Its result is 64 + 8 + 8 bytes and
-/// more.
+/// One algorithm for every product: cublasLtMatmulAlgoGetHeuristic writes the number of algorithms. Its result is 64 + 8 + 8
+/// bytes and more.
 int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int, void* results, int* found) {
   std::memset(results, 0, 96);
   *found = 1;
   return static_cast<int>(null_gpu_call("cublasLtMatmulAlgoGetHeuristic"));
 }
-/// The one product that is given its stream, not its handle's.
+/// The only product that receives its stream directly, not by its handle.
 int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*, void*,
                    void*, const void*, void*, std::size_t, void* stream) {
   const int refused = null_gpu_work(stream, "product", nullptr);
@@ -31,7 +31,7 @@ std::size_t cublasLtGetVersion() { return 130101; }
 namespace {
 constexpr int kLstmMatrices = 8;  // of a layer: four gates of the input, four of the state
 
-/// What a descriptor's memory holds.
+/// The content of a descriptor's memory.
 struct Rnn {
   std::size_t element_bytes, input, hidden, layers;
 
@@ -86,7 +86,7 @@ int cudnnGetRNNWeightParams(void*, void* rnn, std::int32_t layer, std::size_t, c
                                  : kHalfOfThem * of.hidden * of.width(at, 0) + (number - kHalfOfThem) * of.hidden * of.hidden;
   char* const begin = static_cast<char*>(const_cast<void*>(space));
   const int rows = static_cast<int>(of.hidden);
-  // Either may be unwanted.
+  // Either may be omitted.
   if (matrix_shape) *static_cast<Shape*>(matrix_shape) = {0, {1, rows, static_cast<int>(of.width(at, matrix))}};
   if (matrix_begin) *matrix_begin = begin + of.element_bytes * (of.all_matrices(at) + before);
   if (bias_shape) *static_cast<Shape*>(bias_shape) = {0, {1, rows, 1}};

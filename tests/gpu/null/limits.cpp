@@ -1,4 +1,4 @@
-// What an H100 (SXM5) answers when it is asked for its limits.
+// An H100's (SXM5) answers to queries of its limits.
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -23,7 +23,7 @@ struct Limit {
 };
 
 /// Attributes are numbers of cudaDeviceAttr and CUdevice_attribute, which are the same; names are those of CUDA 13. Sizes are
-/// an H100's; what it can do is 1 where the null GPU can do it as well. null_gpu_limit adds what differs from GPU to GPU.
+/// an H100's; a capability is 1 if the null GPU has it as well. null_gpu_limit adds values that differ between GPUs.
 constexpr Limit kLimits[] = {
     {1, kThreadsPerBlock},                // MaxThreadsPerBlock
     {2, 1024},                            // MaxBlockDimX

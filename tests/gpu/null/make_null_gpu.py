@@ -4,9 +4,9 @@
     tests/gpu/null/make_null_gpu.py FOLDER [--wheels DIR] [--torch VERSION]
 
 FOLDER/site becomes what `pip install torch` and the headers that it leaves out would make of a site-packages: torch/, and nvidia/ with
-CUDA's real headers. In place of NVIDIA's libraries stand stubs, made from the symbols that LibTorch asks for, with their version nodes:
-memory is the host's, kernels do nothing, calls are counted (null_gpu.hpp says how to ask for counts, sizes and faults). Wheels (1.8 GB)
-are kept in --wheels (default: $HPCBENCH_WHEELS, else FOLDER/wheels). Exit code 77: they cannot be had here.
+CUDA's real headers. NVIDIA's libraries are replaced by stubs, made from the symbols that LibTorch requires, with their version nodes:
+memory is the host's, kernels do nothing, calls are counted (null_gpu.hpp explains how to request counts, sizes and faults). Wheels (1.8 GB)
+are kept in --wheels (default: $HPCBENCH_WHEELS, else FOLDER/wheels). Exit code 77: they are unavailable here.
 """
 import argparse
 import collections
@@ -18,21 +18,22 @@ import sys
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# What asks for NVIDIA's libraries.
+# Binaries that need NVIDIA's libraries.
 ASKING = ["libc10_cuda.so", "libtorch_cuda.so", "libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so", "libtorch_nvshmem.so"]
 # Beginnings of symbols of each library, without its number; the longest one counts.
 PREFIXES = {"cudart": ("cuda", "__cuda"), "cublas": ("cublas",), "cublasLt": ("cublasLt",), "cudnn": ("cudnn",), "cusparse": ("cusparse",),
             "cusparseLt": ("cusparseLt",), "cufft": ("cufft",), "cufile": ("cuFile",), "nccl": ("nccl",), "curand": ("curand",),
             "nvrtc": ("nvrtc",), "nvshmem_host": ("nvshmem",), "cusolver": ("cusolver",), "cuda": ("cu",)}
-# Written by hand, and what is to be defined for it.
+# Sources that are not generated, and their definitions.
 SOURCES = {"cudart": (["cudart.cpp", "cudart_streams.cpp", "cudart_errors.cpp"], ""), "cuda": (["driver.cpp"], ""), "nccl": (["nccl.cpp"], ""),
            "cublasLt": (["libraries.cpp"], "NULL_GPU_CUBLASLT"), "cudnn": (["libraries.cpp"], "NULL_GPU_CUDNN")}
-# Packages whose headers a build needs, in the versions that torch's own packages ask for.
+# Packages whose headers a build needs, in the versions that torch's own packages require.
 TOOLKIT_PARTS = ["nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl", "nvidia-cublas", "nvidia-cusparse", "nvidia-cusolver"]
 # Counted as launches beside kernels: one product each.
 PRODUCTS = re.compile(r"^cublas\w*(Gemm|gemm|gemv)\w*$|^cudnnRNN(Forward|Backward)")
 SET_STREAM = re.compile(r"^(cublasSetStream_v2|cudnnSetStream)$")
-# What a stream that captures may forbid (capture.hpp): these allocate, or wait for the GPU. Those that a library has by hand ask themselves.
+# Calls that a capturing stream may forbid (capture.hpp): these allocate, or wait for the GPU. Explicit functions of a library check it
+# themselves.
 UNSAFE = re.compile(r"^(cublas|cudnn|cusolverDn|cusparse)Create(_v2)?$|^cuModule(Load\w*|Unload)$|^cudaLibrary(LoadData|Unload)$|^cudaHost(Unr|R)egister$")
 
 
@@ -61,7 +62,7 @@ def unpack(path, into, wanted):
 
 
 def pins(path):
-    """name -> version of what a wheel asks for: `name==version`, whatever extra wants it."""
+    """Returns name -> version of a wheel's requirements: `name==version`, for every extra."""
     with zipfile.ZipFile(path) as archive:
         text = archive.read(next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))).decode()
     return dict(re.findall(r"^Requires-Dist: ([\w-]+)(?:\[[^]]*\])?==([\w.]+?)(?:\.\*)?[ ;]", text, re.M))
@@ -129,7 +130,7 @@ def gpp(*words):
 
 
 def by_hand(library, work, site):
-    """The object files of what is written by hand of a library, and the functions that they have; none where nothing is."""
+    """Returns the object files of a library's explicit sources, and their functions; none without such sources."""
     sources, definition = SOURCES.get(library, ([], ""))
     include = site / "nvidia/cu13/include"
     outputs = [work / f"{library}_{pathlib.Path(source).stem}_by_hand.o" for source in sources]
@@ -144,7 +145,7 @@ def version_script(symbols, own, soname):
     nodes = collections.defaultdict(list)
     for name, node in symbols.items():
         nodes[node].append(name)
-    # The trainer itself asks for more than LibTorch does.
+    # The trainer itself needs more than LibTorch does.
     nodes[soname if soname in nodes else ""] += sorted(own - set(symbols))
     return "".join(f"{node} {{ global: {'; '.join(names)}; }};\n" for node, names in nodes.items() if node)
 

@@ -1,5 +1,5 @@
-// libnccl: a collective ends at once, as if every rank had given what this one gives. No rank waits for another; a fault on
-// demand (null_gpu.hpp) makes one that hangs. In a stream that captures it is refused.
+// libnccl: a collective ends at once, as if every rank had given the same as this one. No rank waits for another; a fault on
+// request (null_gpu.hpp) makes one that hangs. In a capturing stream it is refused.
 #include <nccl.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ void multiply(void* numbers, std::size_t count, int factor) {
   for (std::size_t index = 0; index < count; ++index) static_cast<T*>(numbers)[index] *= static_cast<T>(factor);
 }
 
-/// The sum of `ranks` times the same; bf16 and fp16 stay as they are.
+/// Returns the sum of `ranks` times the same; bf16 and fp16 are unchanged.
 void reduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t operation, int ranks) {
   std::memmove(to, from, bytes_of(count, type));
   if (operation != ncclSum) return;
@@ -55,7 +55,7 @@ void reduce(const void* from, void* to, std::size_t count, ncclDataType_t type, 
   if (type == ncclInt64) multiply<std::int64_t>(to, count, ranks);
 }
 
-/// As NCCL does for NCCL_DEBUG=INFO: rank 0 has a neighbour on its node, the others are reached by TCP.
+/// Like NCCL with NCCL_DEBUG=INFO: rank 0 has a neighbour on its node, the others are connected by TCP.
 void log_connections(int rank) {
   const char* const level = std::getenv("NCCL_DEBUG");
   const char* const file = std::getenv("NCCL_DEBUG_FILE");

@@ -45,7 +45,7 @@ struct Line {
   char* place = nullptr;  // in the report; null: no report
 };
 
-/// The file of counts, mapped: whatever ends the process, it is complete.
+/// The file of counts, mapped: it is complete however the process ends.
 class Report {
  public:
   Report() {
@@ -113,7 +113,7 @@ class Calls {
   std::vector<Fault> faults_ = read_faults();
 };
 
-/// Lives as long as the process: threads of LibTorch call until its very end.
+/// Lives as long as the process: threads of LibTorch call it until the very end.
 Calls& calls() {
   static Calls* const all = new Calls;
   return *all;

@@ -12,7 +12,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// The error of reading this config.json, "" if there is none.
+/// Returns the error of reading this config.json, "" if there is none.
 std::string config_error(const std::string& text) {
   const TemporaryFolder folder;
   std::ofstream(folder / "config.json", std::ios::binary) << text;

@@ -9,17 +9,18 @@
 #include "tasks/bert_squad/bert.hpp"
 #include "tasks/bert_squad/bert_weights.hpp"
 
-// Where another file of this program included doctest first, LibTorch has taken its CHECK away.
+// If another file of this program included doctest first, LibTorch has undefined its CHECK.
 #ifndef CHECK
 #define CHECK(...) DOCTEST_CHECK(__VA_ARGS__)
 #endif
 
 namespace hpcbench::train {
 
-/// A shape small enough for fp64 and numerical differences, of odd sizes so that the tails of vectorised loops are met.
+/// Returns a shape small enough for fp64 and numerical differences, with odd sizes so that the tails of vectorised loops are
+/// tested.
 BertConfig tiny_bert_config();
 
-/// Rows of the given lengths, of random tokens; token 0 only as padding. `padded_to` 0: packed. Row r is sample number
+/// Returns rows of the given lengths, of random tokens; token 0 only as padding. `padded_to` 0: packed. Row r is sample number
 /// places[r], and its content depends on that number alone.
 BertBatch random_batch(const BertConfig& config, const std::vector<std::int64_t>& lengths, std::int64_t padded_to,
                        std::vector<std::int64_t> places = {});
@@ -33,14 +34,14 @@ struct BertOutcome {
   std::vector<NamedTensor> gradients;
 };
 
-/// Forward and backward of a step; gradients are cleared before.
+/// Runs forward and backward of a step; gradients are cleared before.
 BertOutcome run_step(Bert& bert, const BertBatch& batch, const DropoutKey* dropout);
 
-/// Every gradient and the loss of `a` equal those of `b`: ||a - b|| <= tolerance ||b|| for each tensor, and gauge parameters
-/// (whose true gradient is 0) are at most `gauge` of the largest gradient.
+/// Checks that every gradient and the loss of `a` equal those of `b`: ||a - b|| <= tolerance ||b|| for each tensor, and gauge
+/// parameters (whose true gradient is 0) are at most `gauge` of the largest gradient.
 void check_same_outcome(const BertOutcome& a, const BertOutcome& b, double tolerance, double gauge);
 
-/// Softmax does not see a shift: key biases, the last output.LayerNorm.bias and qa_outputs.bias have a gradient of 0.
+/// The softmax ignores a shift: key biases, the last output.LayerNorm.bias and qa_outputs.bias have a gradient of 0.
 bool is_gauge(const std::string& name, std::int64_t layers);
 
 }  // namespace hpcbench::train

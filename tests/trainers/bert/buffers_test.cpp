@@ -15,7 +15,7 @@ std::vector<std::pair<char*, std::size_t>> touched_parts;
 
 void note_touch(char* begin, std::size_t size_bytes) { touched_parts.push_back({begin, size_bytes}); }
 
-/// Is all of it, and nothing behind it, what was noted?
+/// Returns whether all of it, and nothing behind it, was noted.
 bool is_touched(const char* begin, std::size_t size_bytes) {
   for (const auto& [from, bytes] : touched_parts) {
     if (begin >= from && begin < from + bytes) {
@@ -50,7 +50,7 @@ TEST_CASE("an arena touches all that it hands out, once, and nothing outside of 
     char* const begin = static_cast<char*>(parts.back().get());
     CHECK(reinterpret_cast<std::uintptr_t>(begin) % 64 == 0);
     CHECK(is_touched(begin, size));
-    std::memset(begin, 7, size);  // within what is mapped
+    std::memset(begin, 7, size);  // inside the mapping
     for (char* const end : ends) CHECK((end <= begin || end > begin + size));
     ends.insert(begin + size);
   }
@@ -76,7 +76,7 @@ TEST_CASE("touching makes every page of a range that begins and ends anywhere, a
   }
 }
 
-TEST_CASE("buffers are used again when nobody holds them, and a pass over more rows gives them back") {
+TEST_CASE("buffers are reused when no tensor holds them, and a pass over more rows releases them") {
   BertBuffers buffers;
   constexpr std::int64_t kLarge = std::int64_t{10} << 20;
   buffers.begin_pass(100);

@@ -1,4 +1,4 @@
-// Dropout's hash: rate, and independence of everything that goes into it, with fixed keys.
+// Dropout's hash: rate, and independence of all its inputs, with fixed keys.
 
 #include "bert_testing.hpp"
 
@@ -34,7 +34,7 @@ double dropped_together(const std::vector<std::uint8_t>& a, const std::vector<st
 }
 
 constexpr double kRate = 0.1;
-// One degree of freedom: a correct hash exceeds 15.1 once in 10,000 looks. Keys are fixed, so the test is too.
+// One degree of freedom: a correct hash exceeds 15.1 once in 10,000 tests. Keys are fixed, so the result is reproducible.
 constexpr double kLimit = 15.1;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Steps of one shape: the host decides the same for all of them, so that what the device does can be captured and replayed.
+// Steps of one shape: the host decides the same for all of them, so that the device's work can be captured and replayed.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <ATen/record_function.h>
@@ -51,7 +51,7 @@ std::vector<std::int64_t> shape_of(const BertBatch& batch, const BertNumbersForm
 }
 
 std::vector<std::string>* operator_log = nullptr;
-thread_local int attentions = 0;  // that this thread is in
+thread_local int attentions = 0;  // of the current thread
 
 void add_text(const c10::IValue& value, std::ostream& text) {
   if (value.isTensorList()) {
@@ -60,12 +60,12 @@ void add_text(const c10::IValue& value, std::ostream& text) {
     text << ' ' << value;
   } else if (const at::Tensor& tensor = value.toTensor(); tensor.defined()) {
     text << ' ' << tensor.sizes() << tensor.strides() << tensor.scalar_type();
-    // A number of the host's in a tensor's place.
+    // A number of the host in a tensor's place.
     if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) text << " of " << tensor.item<double>();
   }
 }
 
-/// Stands before every operator that is called from outside.
+/// Intercepts every operator that is called from outside.
 void log_operator(const c10::OperatorHandle& called, torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard not_inside(c10::DispatchKey::TESTING_ONLY_GenericMode);
   if (attentions == 0) {
@@ -77,8 +77,8 @@ void log_operator(const c10::OperatorHandle& called, torch::jit::Stack* stack) {
   called.callBoxed(stack);
 }
 
-/// What is asked of LibTorch's operators: names, sizes of tensors, numbers, in their order. Attention's plain form reads rows
-/// from the host; on a GPU it is one operator that does not, and so it is one line.
+/// The calls of LibTorch's operators: names, sizes of tensors, numbers, in their order. Attention's plain form reads rows from
+/// the host; on a GPU it is one operator that does not, and so it is one line.
 class OperatorLog {
  public:
   OperatorLog() {
@@ -145,7 +145,7 @@ class BatchTrainee final : public Trainee {
   std::vector<BertBatch> batches_;
 };
 
-/// The gradients, which are dropped.
+/// Returns the gradients, which are dropped.
 std::vector<at::Tensor> taken_gradients(Bert& bert) {
   std::vector<at::Tensor> gradients;
   for (const NamedTensor& parameter : bert.model().parameters) {
@@ -168,7 +168,7 @@ TEST_CASE("a fixed shape: rows of the same sizes have it, whatever their words a
   BertBatch of_one_word = random_batch(config, {40, 40, 40}, kRowSize);
   of_one_word.tokens.fill_(5);
   CHECK(shape_of(of_one_word, fixed) == shape);
-  // Other rows, positions that do not count and no dropout are another shape; and without a fixed one lengths are.
+  // Other rows, positions that do not count and no dropout are another shape; and, unless shapes are fixed, lengths are.
   CHECK(shape_of(random_batch(config, {17, 1}, kRowSize), fixed) != shape);
   CHECK(shape_of(random_batch(config, {17, 1, 33}, kRowSize - 1), fixed) != shape);
   CHECK(shape_of(batch, fixed_form()) != shape);
@@ -194,7 +194,7 @@ TEST_CASE("a fixed shape: the same losses and gradients as without it") {
   }
 }
 
-TEST_CASE("a fixed shape: all operators and kernels are asked for the same") {
+TEST_CASE("a fixed shape: all operators and kernels get the same requests") {
   const BertConfig config = config_for_kernels();
   for (const bool bf16 : {false, true}) {
     BertOptions options = fixed_options();
@@ -231,7 +231,7 @@ TEST_CASE("a fixed shape: all operators and kernels are asked for the same") {
 
 TEST_CASE("a captured step: replays compute what steps compute that are not captured, bit for bit, dropout too") {
   const BertConfig config = config_for_kernels();
-  // Of one shape, where attention's plain form has it too, but for the third.
+  // Of one shape, if attention's plain form has it too, except the third.
   std::vector<BertBatch> batches = {random_batch(config, {17, 1, 33}, kRowSize),
                                     random_batch(config, {17, 1, 33}, kRowSize, {4, 5, 6}), random_batch(config, {9}, kRowSize),
                                     random_batch(config, {17, 1, 33}, kRowSize, {7, 8, 9})};
@@ -244,8 +244,8 @@ TEST_CASE("a captured step: replays compute what steps compute that are not capt
     BatchTrainee trainee(bert, batches);
     StepGraph graph(trainee, cpu_device());
     std::int64_t step = 0, replays = 0;
-    std::vector<at::Tensor> losses, expected_losses;  // that are read later, when others have been computed
-    // Captured after two of one shape in a row; the one of another shape before that begins anew.
+    std::vector<at::Tensor> losses, expected_losses;  // read later, when others have been computed
+    // Captured after two consecutive steps of one shape; the earlier one of another shape restarts the count.
     for (const std::int64_t number : {0, 1, 2, 1, 0, 3, 1, 2, 0, 1}) {
       const StepPlace place{++step, 0, 1};
       const at::Tensor sample = at::tensor({number});

@@ -1,4 +1,4 @@
-// The fused model against the eager one, and what must not change its numbers.
+// The fused model against the eager one, and changes that must not affect its numbers.
 
 #include "bert_testing.hpp"
 
@@ -107,7 +107,7 @@ TEST_CASE("gradients equal numerical differences of the loss, dropout on") {
   for (std::size_t index = 0; index < outcome.gradients.size(); ++index) {
     INFO(outcome.gradients[index].name);
     at::Tensor parameter = bert.model().parameters[index].tensor;
-    // Along a random direction: every element of the gradient takes part.
+    // Along a random direction, so that every element of the gradient takes part.
     at::Generator generator = at::detail::createCPUGenerator(index + 1);
     const at::Tensor direction = at::empty(parameter.sizes(), at::kDouble).normal_(0.0, 1.0, generator);
     if (index == 0) direction.select(0, kPaddingToken).zero_();

@@ -1,4 +1,4 @@
-// Against transformers: tests/huggingface/make_golden.py made the files, and says what they hold.
+// Against transformers: tests/huggingface/make_golden.py made the files, and describes their content.
 
 #include <filesystem>
 
@@ -42,7 +42,7 @@ std::vector<std::int64_t> numbers(const at::Tensor& tensor) {
   return {tensor.data_ptr<std::int64_t>(), tensor.data_ptr<std::int64_t>() + tensor.numel()};
 }
 
-/// The golden batch, padded to its width or without padding.
+/// Returns the golden batch, padded to its width or without padding.
 BertBatch golden_batch(const SafetensorsFile& expected, bool padded) {
   const at::Tensor ids = golden_tensor(expected, "input_ids");
   const at::Tensor types = golden_tensor(expected, "token_type_ids");
@@ -96,8 +96,8 @@ struct GoldenVariant {
   bool checkpoint;
 };
 
-/// LibTorch's products round otherwise with another number of threads: in fp32 a bias's gradient, whose sum nearly cancels out,
-/// was 1.01e-5 apart.
+/// LibTorch's products round differently with another number of threads: in fp32 a bias's gradient, whose sum nearly cancels
+/// out, was 1.01e-5 apart.
 double golden_tolerance(const GoldenVariant& variant) {
   if (variant.type == at::kDouble) return 1e-10;
   return variant.attention == Attention::operators ? 2e-5 : 1e-5;

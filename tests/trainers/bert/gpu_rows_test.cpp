@@ -34,7 +34,7 @@ at::Tensor random_tensor(std::vector<std::int64_t> sizes, const GpuCase& gpu, st
   return at::empty(sizes, at::kDouble).normal_(0.3, 1, at::detail::createCPUGenerator(seed)).to(gpu.type());
 }
 
-/// A copy that ends where readable memory does.
+/// Returns a copy that ends where readable memory does.
 at::Tensor at_end_of_memory(const at::Tensor& tensor) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t bytes = tensor.nbytes(), pages = (bytes + page - 1) / page * page;
@@ -54,7 +54,7 @@ double apart(const at::Tensor& found, const at::Tensor& expected) {
 GpuDropout gpu_dropout(std::int64_t rows, double rate) {
   std::vector<std::int64_t> keys;
   for (std::int64_t row = 0; row < rows; ++row) keys.push_back(static_cast<std::int64_t>(kernels::token_key(row / 7, row % 7)));
-  // As a model has it: the keys of all its sites, of which the site's own is the last.
+  // As in a model: the keys of all its sites, of which the site's own is the last.
   const kernels::DropoutSite site = kernels::dropout_site(5, 3, 2, rate);
   return {site, at::tensor(keys), at::tensor({std::int64_t{1}, std::int64_t{2}, static_cast<std::int64_t>(site.key)})};
 }
@@ -79,7 +79,7 @@ TEST_CASE("GPU kernels: dropout, residual and normalisation, forward and backwar
         const BertGpuRows kernels(cpu_bert_program(gpu.hidden, gpu.bf16));
         const GpuDropout dropout = gpu_dropout(rows, rate);
         const at::Tensor x = random_tensor({rows, gpu.hidden}, gpu, 1), residual = random_tensor({rows, gpu.hidden}, gpu, 2);
-        // As parameters of a strategy's flat tensor, which begin anywhere.
+        // Like parameters of a strategy's flat tensor, which begin anywhere.
         const at::Tensor gamma = random_tensor({gpu.hidden + 1}, gpu, 3).narrow(0, 1, gpu.hidden);
         const at::Tensor beta = random_tensor({gpu.hidden + 3}, gpu, 4).narrow(0, 3, gpu.hidden);
         const at::Tensor mask = mask_of(dropout, gpu.hidden);
@@ -90,7 +90,7 @@ TEST_CASE("GPU kernels: dropout, residual and normalisation, forward and backwar
         CHECK(made.sum.is_same(x));
         CHECK(apart(made.sum, sum) <= gpu.tolerance());
         CHECK(apart(made.y, y) <= gpu.tolerance());
-        CHECK(apart(made.statistics[0], mean.flatten()) <= 1e-2);  // of a sum that rounds as the kernel's, up to ties
+        CHECK(apart(made.statistics[0], mean.flatten()) <= 1e-2);  // of a sum that rounds like the kernel's, up to ties
         CHECK(apart(made.statistics[1], reciprocal.flatten()) <= 1e-2);
 
         const at::Tensor towards = at_end_of_memory(random_tensor({rows, gpu.hidden}, gpu, 5)),
@@ -221,7 +221,7 @@ TEST_CASE("GPU kernels: the whole model with them equals the plain one, dropout 
         perturb(bert, 0.2, 3);
         const BertOutcome outcome = run_step(bert, batch, dropout);
         check_same_outcome(outcome, expected, bf16 ? 6e-2 : 1e-5, bf16 ? 6e-2 : 1e-5);
-        // Of each layer: two normalisations forward and two backward, GELU backward, one that joins, one that adds up.
+        // Per layer: two normalisations forward and two backward, GELU backward, one that joins, one that adds up.
         CHECK(program->launched().size() == static_cast<std::size_t>(7 * config.num_hidden_layers));
       }
     }

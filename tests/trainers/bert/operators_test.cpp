@@ -61,7 +61,7 @@ TEST_CASE("few operators: packed rows that are filled up compute the same") {
     const bool alike = lengths.front() == lengths.back();
     CHECK(outcome.logits.size(0) == (alike ? tokens : (tokens + 63) / 64 * 64));
     CHECK(relative_difference(outcome.logits.narrow(0, 0, tokens), expected.logits) <= 1e-12);
-    // With dropout it draws for more tokens; what fills up still comes into no gradient.
+    // With dropout it draws for more tokens; filling tokens still enter no gradient.
     const DropoutKey key{5, 1};
     CHECK(std::isfinite(run_step(bert, batch, &key).loss));
   }
@@ -127,7 +127,7 @@ TEST_CASE("few operators: parameters that are away between a unit's passes, as a
     Bert bert = perturbed_bert(config, options);
     std::vector<at::Tensor> kept;
     for (const NamedTensor& each : bert.model().parameters) kept.push_back(each.tensor.detach().clone());
-    // Gone after the forward pass of their layer, back before backward.
+    // Freed after the forward pass of their layer, restored before backward.
     const auto each_of = [&](int unit, const std::function<void(at::Tensor&, const at::Tensor&)>& change) {
       const at::NoGradGuard no_grad;
       for (std::size_t index = 0; index < kept.size(); ++index) {
@@ -200,7 +200,7 @@ TEST_CASE("dropout by the device's generator: the same for a step, another for t
   CHECK(once.loss != other.loss);
   for (std::size_t index = 0; index < once.gradients.size(); ++index)
     CHECK(once.gradients[index].tensor.equal(again.gradients[index].tensor));
-  // The derivative is that of what was computed: along the gradient of one parameter.
+  // The derivative is that of the computed function: along the gradient of one parameter.
   at::Tensor& weight = bert.model().parameters[5].tensor;
   const at::Tensor gradient = once.gradients[5].tensor;
   const double step = 1e-5 / gradient.norm().item<double>();

@@ -1,4 +1,4 @@
-// Sums of rows that the host plans and the device adds up: the gradient of a look-up.
+// Sums of rows that the host plans and the device computes: the gradient of a look-up.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/tensor.h>
@@ -30,7 +30,7 @@ TEST_CASE("sums of rows are those of index_add, of none, one and very many") {
   const at::Tensor matrix = at::rand({kRows, 3}, at::kDouble);
   const at::Tensor expected = at::zeros({kResults, 3}, at::kDouble).index_add_(0, at::tensor(results, at::kLong), matrix);
   CHECK(relative_difference(row_sums_of(plan).of(matrix), expected) <= 1e-14);
-  // By hand: 1,599 rows in stretches of 40.
+  // Computed manually: 1,599 rows in stretches of 40.
   CHECK(plan.results == std::vector<std::int32_t>{0, 0, 1, 41, 41, 51, 51});
   CHECK(plan.stretches.size() == 51);
   CHECK(plan.stretches[1] == 1);
@@ -39,10 +39,10 @@ TEST_CASE("sums of rows are those of index_add, of none, one and very many") {
   CHECK(plan.rows[2] == 2);
 }
 
-TEST_CASE("sums of rows in bounds: plans of one size, whoever takes what, and the same sums") {
+TEST_CASE("sums of rows in bounds: plans of one size for all look-ups, and the same sums") {
   constexpr std::int64_t kResults = 9, kRows = 60;
   const RowSumsBounds bounds{kRows, 50, 7};
-  // How many rows each result takes: none at all, all to the bounds, one of many, many of one.
+  // The number of rows for each result: none at all, all to the bounds, one of many, many of one.
   const std::vector<std::vector<std::int64_t>> takings = {
       {0, 0, 0, 0, 0, 0, 0, 0, 0}, {9, 9, 9, 9, 8, 8, 8, 0, 0}, {0, 50, 0, 0, 0, 0, 0, 0, 0}, {1, 1, 1, 1, 1, 1, 0, 0, 50}};
   const at::Tensor matrix = at::rand({kRows, 3}, at::kDouble);

@@ -1,4 +1,4 @@
-// Our kernels run on threads, and the numbers do not show how many.
+// Our kernels run on threads, and the numbers do not depend on how many.
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
@@ -23,7 +23,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// at::set_num_threads() until the end of the scope.
+/// Sets at::set_num_threads() until the end of the scope.
 class WithThreads {
  public:
   explicit WithThreads(int threads) : before_(at::get_num_threads()) { at::set_num_threads(threads); }
@@ -35,7 +35,7 @@ class WithThreads {
   int before_;
 };
 
-/// Large enough that every kernel's work is divided (kGrain of bert_layer_pass.hpp), and tails are met.
+/// Large enough that every kernel's work is divided (kGrain of bert_layer_pass.hpp), and tails occur.
 BertConfig wide_bert_config() {
   BertConfig config = tiny_bert_config();
   config.hidden_size = 120;
@@ -55,8 +55,8 @@ BertOutcome outcome_with(int threads, const BertOptions& options, std::int64_t p
   return copy;
 }
 
-/// Random matrices whose product is exactly 0: the second half of the summands takes away the first. What a product computes of
-/// them is its rounding errors, so that another order of its sums shows in nearly every element.
+/// Random matrices whose product is exactly 0: the second half of the summands cancels the first. A product then computes only
+/// its rounding errors, so that another order of its sums shows in nearly every element.
 std::pair<at::Tensor, at::Tensor> cancelling_factors(std::int64_t rows, std::int64_t summands, std::int64_t columns,
                                                      at::ScalarType type) {
   const std::int64_t half = summands / 2, odd = summands % 2;
@@ -73,7 +73,7 @@ at::Tensor layer_product(const at::Tensor& a, const at::Tensor& b) {
 
 at::Tensor head_product(const at::Tensor& a, const at::Tensor& b) { return at::mm(a, b); }
 
-/// Whether y = x W^T, dx = dy W and dW = dy^T x have the same bits with 1 and with `threads` threads.
+/// Returns whether y = x W^T, dx = dy W and dW = dy^T x have the same bits with 1 and with `threads` threads.
 bool ignores_threads(int threads, at::Tensor (*product)(const at::Tensor&, const at::Tensor&), at::ScalarType type,
                      std::int64_t rows, std::int64_t in, std::int64_t out) {
   const auto same = [&](const at::Tensor& a, const at::Tensor& b) {
@@ -89,8 +89,8 @@ bool ignores_threads(int threads, at::Tensor (*product)(const at::Tensor&, const
   return same(x, weight.t().contiguous().t()) && same(dy, other_weight) && same(dy_of_rows.t().contiguous().t(), x_of_rows);
 }
 
-/// Whether all of LibTorch's products in a step of wide_bert_config() have the same bits with 1 and with `threads` threads. The
-/// processor and the shape decide it: docs/trainer.md.
+/// Returns whether all of LibTorch's products in a step of wide_bert_config() have the same bits with 1 and with `threads`
+/// threads. The processor and the shape decide it: docs/trainer.md.
 bool products_ignore_threads(int threads, const BertOptions& options, std::int64_t tokens) {
   const BertConfig config = wide_bert_config();
   const std::int64_t hidden = config.hidden_size, inner = config.intermediate_size, rows = bert_padded_rows(tokens);
@@ -103,10 +103,10 @@ bool products_ignore_threads(int threads, const BertOptions& options, std::int64
          ignores_threads(threads, head_product, options.type, tokens, hidden, kPositions);
 }
 
-/// How far apart sums in another order may be, of values of order 1.
+/// Returns how far apart sums in another order may be, of values of order 1.
 double tolerance_of(at::ScalarType type) { return type == at::kDouble ? 1e-12 : type == at::kFloat ? 1e-5 : 1e-2; }
 
-/// At most `tolerance` of the larger of 1 and b's largest value apart; the same bits for 0.
+/// Returns whether they are at most `tolerance` of the larger of 1 and b's largest value apart; for 0: have the same bits.
 bool agree(const at::Tensor& a, const at::Tensor& b, double tolerance) {
   return (a - b).abs().max().item<double>() <= tolerance * std::max(1.0, b.abs().max().item<double>());
 }
@@ -114,7 +114,7 @@ bool agree(const at::Tensor& a, const at::Tensor& b, double tolerance) {
 }  // namespace
 
 TEST_CASE("at::parallel_for runs its parts on threads") {
-  // A header of LibTorch's: compiled without -fopenmp it calls the whole range on the caller's thread.
+  // A header of LibTorch: compiled without -fopenmp it calls the whole range on the caller's thread.
   const WithThreads two(2);
   std::mutex mutex;
   std::set<std::thread::id> ids;

@@ -44,7 +44,7 @@ TEST_CASE("random weights are normal: moments, the distribution, no correlation 
   const std::vector<float> other = normals(12346, kCount);
   CHECK(std::abs(mean_of(x, [&](std::size_t i) { return static_cast<double>(x[i]) * static_cast<double>(other[i]); })) <
         4 * error);
-  // Kolmogorov and Smirnov: the largest distance of the distributions; 1.95 is met by chance in 1 of 1000 cases.
+  // Kolmogorov and Smirnov: the largest distance of the distributions; chance exceeds 1.95 in 1 of 1000 cases.
   std::vector<float> sorted = x;
   std::sort(sorted.begin(), sorted.end());
   double largest = 0;

@@ -60,9 +60,9 @@ class FiberBlock {
   };
   struct Fiber {
     ucontext_t context{};  // where it begins
-    jmp_buf place{};       // where it goes on: setcontext would ask the kernel each time
+    jmp_buf place{};       // where it continues: setcontext would call the kernel each time
     bool has_begun = false, has_ended = false;
-    const Gate* gate = nullptr;  // where it stands until that has been opened once more
+    const Gate* gate = nullptr;  // where it waits until the barrier has been opened again
     std::size_t opened_before = 0;
     bool can_run() const { return !has_ended && (gate == nullptr || gate->opened != opened_before); }
   };
@@ -78,7 +78,7 @@ class FiberBlock {
     _longjmp(block.scheduler_, 1);
   }
 
-  /// Runs a warp as far as it comes while all others stand. Returns whether it came any further.
+  /// Runs a warp as far as possible while all others wait. Returns whether it made progress.
   bool run_warp(std::size_t warp) {
     bool has_moved = false;
     for (bool again = true; again;) {

@@ -9,7 +9,7 @@
 
 namespace hpcbench::train {
 
-/// What a kernel in CUDA C++ that was compiled for a CPU asks (cuda_words.hpp gives it CUDA's names).
+/// The functions for a kernel in CUDA C++ that was compiled for a CPU (cuda_words.hpp gives them CUDA's names).
 namespace cuda_on_cpu {
 
 struct CudaIndex {
@@ -19,14 +19,13 @@ struct CudaIndex {
 extern CudaIndex block_index, grid_size;
 CudaIndex thread_index();
 void wait_for_block();
-/// The value of the lane whose number differs by `distance`.
+/// Returns the value of the lane whose number differs by `distance`.
 float exchange(float value, int distance);
 
 }  // namespace cuda_on_cpu
 
 /// Kernels for GPUs on a CPU: block after block, a fiber for each thread of a block. One warp after the other runs until all of
-/// its threads stand at a barrier of the block, in an order that turns round from launch to launch, so that a barrier which is
-/// missing shows.
+/// its threads wait at a barrier of the block, in an order that rotates from launch to launch, so that a missing barrier shows.
 class CpuGpuProgram final : public GpuProgram {
  public:
   /// Takes the struct of its arguments.
@@ -35,7 +34,7 @@ class CpuGpuProgram final : public GpuProgram {
   void launch(at::Device place, const char* kernel, const GpuGrid& grid, void* arguments) const override;
   /// Few, so that a block has several rows.
   std::int64_t multiprocessors(at::Device) const override { return 2; }
-  /// The kernels launched so far.
+  /// Returns the number of kernels launched so far.
   const std::vector<std::string>& launched() const { return launched_; }
 
  private:

@@ -1,4 +1,4 @@
-// What strategies measure on a device that has a clock of its own, as a GPU has: by that clock alone.
+// Measurements of strategies on a device with its own clock, like a GPU: only by that clock.
 #include <memory>
 
 #include "devices/cpu_device.hpp"
@@ -11,7 +11,7 @@ namespace {
 constexpr double kLapS = 1;
 constexpr SpanTimes kSpanTimes{0.5, 0.125};
 
-/// How far a device has come, and what it was asked to measure.
+/// The progress of a device, and its requested measurements.
 struct DeviceProgress {
   int laps = 0;
   int spans = 0;
@@ -97,7 +97,7 @@ TEST_CASE("by the device's clock: steps and what they wait for, of the training 
       const StrategyStatistics found = measure(trial).statistics;
       REQUIRE(found.units > 1);
       // A sum for each unit; the sharded ones gather each unit's parameters, too. The gradients and the state that the trial
-      // gathers, and ddp's first sums, which order its buckets, are no training.
+      // gathers, and ddp's first sums, which order its buckets, do not belong to training.
       const double spans = steps * found.units * (strategy == "ddp" ? 1 : 2);
       // The pass and the update; the sharded ones wait for the sum of the norm.
       CHECK(found.step_s == 2 * steps * kLapS);
@@ -116,7 +116,7 @@ TEST_CASE("by the device's clock: fsdp's gathers, and ddp's broadcasts of buffer
   trial.strategy = "fsdp";
   trial.model = "chain";
   const StrategyStatistics fsdp = measure(trial).statistics;
-  // Each unit is gathered in both passes, but the last one, which stays; and summed.
+  // Each unit is gathered in both passes, except the last one, which stays; and summed.
   CHECK(fsdp.traffic.exposed_s == trial.steps * (3 * fsdp.units - 1) * kSpanTimes.exposed_s);
   CHECK(fsdp.step_s == 2 * trial.steps * kLapS);
   trial.strategy = "ddp";

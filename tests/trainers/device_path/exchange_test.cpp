@@ -13,7 +13,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// What a side stream was asked for. On a CPU work is done when enqueue() returns; what is tested is that it is waited for.
+/// The calls of a side stream. On a CPU work is done when enqueue() returns; the test checks that it is awaited.
 struct StreamLog {
   int streams = 0;
   int enqueued = 0;
@@ -49,7 +49,7 @@ class LoggedStream final : public SideStream {
   StreamLog& log_;
 };
 
-/// The CPU with side streams, as a GPU has them.
+/// The CPU with side streams, like a GPU.
 class CpuWithStreams final : public CpuDevice {
  public:
   explicit CpuWithStreams(StreamLog& log) : log_(log) {}
@@ -85,7 +85,7 @@ class SlowDevice final : public CpuDevice {
   std::chrono::milliseconds pause_;
 };
 
-/// What a group says that has half a second to connect.
+/// The message of a group that has half a second to connect.
 std::string said_when_late(std::chrono::milliseconds pause) {
   const SlowDevice device(pause);
   std::string said;
@@ -102,7 +102,7 @@ TEST_CASE("a backend that does not connect within the timeout is noticed") {
   CHECK(said_when_late(std::chrono::milliseconds(0)).empty());
 }
 
-TEST_CASE("reduce-scatter and all-gather by the backend's collectives: sums and chunks worked out by hand") {
+TEST_CASE("reduce-scatter and all-gather by the backend's collectives: known sums and chunks") {
   constexpr std::int64_t kChunk = 3;
   for (const int ranks : {1, 2, 3}) {
     std::vector<at::Tensor> sums(static_cast<std::size_t>(ranks)), wholes(static_cast<std::size_t>(ranks));
@@ -136,7 +136,7 @@ TEST_CASE("reduce-scatter and all-gather by the backend's collectives: sums and 
       CHECK(logs[rank].enqueued == (ranks > 1 ? 2 : 0));
       CHECK(logs[rank].held == logs[rank].enqueued);
       CHECK(traffics[rank].bytes_sent == 2 * (ranks - 1) * kChunk * 8);
-      // Of both: 2 s, of which 0.5 were waited for.
+      // For both: 2 s, of which 0.5 were waited for.
       CHECK(traffics[rank].exposed_s == (ranks > 1 ? 1.0 : 0.0));
       CHECK(traffics[rank].hidden_s == (ranks > 1 ? 3.0 : 0.0));
     }
@@ -168,7 +168,7 @@ TEST_CASE("sharded strategies by collectives, as on GPUs: as the baseline") {
   }
 }
 
-TEST_CASE("two ranks that say the same GPU are refused on every rank") {
+TEST_CASE("two ranks that report the same GPU are refused on every rank") {
   for (const bool shared : {true, false}) {
     std::vector<std::string> texts(3);
     on_ranks(3, [&](const World& world) {

@@ -1,4 +1,4 @@
-// AdamW's kernels for GPUs, run on a CPU, against our own for CPUs and against fp64; what all ways to update have in common.
+// AdamW's kernels for GPUs, run on a CPU, against our own for CPUs and against fp64; common properties of all ways to update.
 
 #include "optim/gpu_adamw.hpp"
 
@@ -25,8 +25,8 @@ std::shared_ptr<CpuGpuProgram> cpu_adamw_program() {
       {"gradient_norm", [](void* a) { gradient_norm(*static_cast<NormArguments*>(a)); }}});
 }
 
-/// Of a few elements, of several chunks, and more of them than one launch takes; every second one begins anywhere, as a piece
-/// of a strategy's flat tensor does.
+/// Of a few elements, of several chunks, and more of them than one launch takes; every second one begins anywhere, like a piece
+/// of a strategy's flat tensor.
 std::vector<std::vector<std::int64_t>> sizes_of_all() {
   std::vector<std::vector<std::int64_t>> all = {{1}, {8192}, {3, 8191}, {8193}, {0}, {40, 30}};
   while (all.size() < 170) all.push_back({static_cast<std::int64_t>(all.size() % 7 + 1), 3});
@@ -39,7 +39,8 @@ at::Tensor drawn(at::IntArrayRef sizes, at::Generator generator, bool is_aligned
   return memory.narrow(0, skipped, memory.numel() - skipped).view(sizes);
 }
 
-/// Parameters and states after three steps on the same random gradients, the first of which a few parameters do not have.
+/// Returns parameters and states after three steps on the same random gradients, the first of which a few parameters do not
+/// have.
 std::vector<at::Tensor> after_adamw(double weight_decay, double clip, const std::shared_ptr<const GpuProgram>& kernels) {
   at::Generator generator = at::detail::createCPUGenerator(7);
   std::vector<NamedTensor> parameters;
@@ -89,7 +90,7 @@ struct UpdatedWeight {
   }
 };
 
-/// One for each way in which an update is made.
+/// Returns one for each way in which an update is made.
 std::vector<UpdatedWeight> weights_updated_in_all_ways() {
   std::vector<UpdatedWeight> all;
   for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adadelta, OptimizerKind::adamw}) {
@@ -113,7 +114,7 @@ TEST_CASE("GPU kernels of AdamW: steps and norms are those of the kernels for CP
         INFO("value ", index);
         if (found[index].numel() > 0) CHECK(relative_difference(found[index], expected[index]) < 2e-6);
       }
-      // 135 parts, then 169 twice, of which a launch takes 80; of gradients 160, and one launch adds their squares up.
+      // 135 parts, then 169 twice, 80 per launch; for gradients 160, and one launch adds their squares.
       CHECK(program->launched().size() == (clip > 0 ? 8U + 2 + 3 + 3 : 8U));
     }
   }
@@ -152,7 +153,7 @@ TEST_CASE("GPU kernels of AdamW: a spoilt loss makes no step, a norm that is no 
   CHECK(updated(1.5, at::scalar_tensor(6.0, at::kDouble)).allclose(at::full({9}, 0.9)));
   CHECK(updated(1.5, at::scalar_tensor(std::numeric_limits<double>::quiet_NaN(), at::kDouble)).isnan().all().item<bool>());
   CHECK(updated(std::numeric_limits<double>::infinity()).equal(at::ones({9})));
-  CHECK(updated(1.5).equal(at::ones({9})));  // it stays
+  CHECK(updated(1.5).equal(at::ones({9})));  // it is unchanged
 }
 
 TEST_CASE("GPU kernels of AdamW: gradients stay, and another type is refused") {
@@ -161,7 +162,7 @@ TEST_CASE("GPU kernels of AdamW: gradients stay, and another type is refused") {
   kernels.update({part}, {0.1, 1, 0.5, at::scalar_tensor(6.0, at::kDouble), {}});
   CHECK(part.parameter.grad().equal(at::full({9}, 2.0)));
   CHECK(part.first.allclose(at::full({9}, 0.1 * 2.0 * 0.5 / 6.0)));
-  const UpdatePart small = part_of_ones();  // a norm below the bound is left as it is
+  const UpdatePart small = part_of_ones();  // a norm below the bound is unchanged
   kernels.update({small}, {0.1, 1, 9, at::scalar_tensor(6.0, at::kDouble), {}});
   CHECK(small.first.allclose(at::full({9}, 0.1 * 2.0)));
   part.parameter.mutable_grad() = part.parameter.grad().to(at::kDouble);
@@ -184,7 +185,7 @@ TEST_CASE("no way to update keeps the memory of a gradient that was dropped, or 
   }
 }
 
-TEST_CASE("every way to update goes on from a state that was loaded") {
+TEST_CASE("every way to update continues a loaded state") {
   std::vector<UpdatedWeight> some = weights_updated_in_all_ways(), others = weights_updated_in_all_ways();
   for (std::size_t index = 0; index < some.size(); ++index) {
     INFO("way ", index);

@@ -1,4 +1,4 @@
-// How many operators one optimiser step of LibTorch's path has. On a GPU every operator is at least one launch.
+// The number of operators in one optimiser step of LibTorch's path. On a GPU every operator is at least one launch.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
 
@@ -15,7 +15,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Operators that make or name memory and compute nothing; views are known by their schema.
+/// Operators that allocate or name memory and compute nothing; views are known by their schema.
 bool is_allocation(const std::string& name) {
   constexpr const char* kNames[] = {"aten::empty",     "aten::empty_like",        "aten::empty_strided",
                                     "aten::new_empty", "aten::new_empty_strided", "aten::detach",
@@ -30,7 +30,7 @@ bool is_view(const c10::FunctionSchema& schema) {
   return !schema.returns().empty();
 }
 
-/// Counts operators that are not inside another one. One that only calls others (CompositeImplicitAutograd) is none itself.
+/// Counts operators that are not inside another one. One that only calls others (CompositeImplicitAutograd) does not count.
 class OperatorCount {
  public:
   OperatorCount() {
@@ -67,7 +67,7 @@ class OperatorCount {
     return levels;
   }
 
-  /// Attention's plain form stands for the one operator that it is on a GPU.
+  /// Attention's plain form counts as the one operator that it is on a GPU.
   static bool is_attention(const std::string& name) { return name == kVarlenForward || name == kVarlenBackward; }
 
   static std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
@@ -102,7 +102,7 @@ BertConfig narrow_config() {
   return config;
 }
 
-/// Rows of these lengths, padded to `size` (0: packed).
+/// Returns rows of these lengths, padded to `size` (0: packed).
 BertBatch batch_of(const std::vector<std::int64_t>& lengths, std::int64_t size) {
   BertBatch batch;
   batch.row_begin = {0};
@@ -118,7 +118,7 @@ BertBatch batch_of(const std::vector<std::int64_t>& lengths, std::int64_t size) 
   return batch;
 }
 
-/// Of one optimiser step of AdamW with clipping and dropout, at most `budget`.
+/// Checks that one optimiser step of AdamW with clipping and dropout has at most `budget` operators.
 std::int64_t operators_of_step(const BertBatch& batch, const BertOptions& options, std::int64_t budget) {
   Bert bert(narrow_config(), options, 1);
   OptimizerOptions update;

@@ -34,7 +34,7 @@ std::vector<SeamJson> events_in(const std::filesystem::path& path, const std::st
   return found;
 }
 
-/// Parameters after some steps on the same random gradients.
+/// Returns parameters after some steps on the same random gradients.
 std::vector<at::Tensor> trained(OptimizerOptions options, bool by_torch, at::ScalarType type) {
   options.torch_kernels = by_torch;
   at::Generator generator = at::detail::createCPUGenerator(7);
@@ -47,7 +47,7 @@ std::vector<at::Tensor> trained(OptimizerOptions options, bool by_torch, at::Sca
     for (std::size_t index = 0; index < parameters.size(); ++index) {
       at::Tensor& parameter = parameters[index].tensor;
       const at::Tensor gradient = at::empty(parameter.sizes(), type).normal_(0, 1, generator);
-      // A parameter without a gradient stays as it is.
+      // A parameter without a gradient is unchanged.
       if (step > 0 || index > 0) parameter.mutable_grad() = gradient;
     }
     optimizer.step(0.01);
@@ -152,7 +152,7 @@ TEST_CASE("an update that is decided on the device: clipped as on the host, and 
   CHECK(updated(1.5));
   CHECK(updated(-3e38));
   CHECK(!updated(std::numeric_limits<double>::infinity()));
-  CHECK(!updated(1.5));  // it stays: the step after it is made of nothing either
+  CHECK(!updated(1.5));  // it stays set: the next step changes nothing either
   SpoiltMark other;
   other.note(at::scalar_tensor(std::numeric_limits<double>::quiet_NaN(), at::kDouble));
   CHECK(other.read().item<double>() == 1);
@@ -179,13 +179,13 @@ TEST_CASE("neighbours in one memory are neighbours where they are moved to") {
   CHECK(third.storage_offset() == 8);
   CHECK((third.sizes() == at::IntArrayRef({2, 2})));
   CHECK(!moved_to(at::kMeta, alone, moved).is_alias_of(first));
-  // What is moved has the values.
+  // The moved tensors have the values.
   MovedMemories copies;
   all.narrow(0, 2, 2).fill_(3);
   CHECK(moved_to(at::kCPU, all.narrow(0, 2, 2), copies).equal(all.narrow(0, 2, 2)));
 }
 
-TEST_CASE("kernels for GPUs that nobody chose are those that take the model's size") {
+TEST_CASE("automatic kernels for GPUs are those that support the model's size") {
   Settings settings;
   settings.task = "bert_squad";
   settings.device = DeviceChoice::cuda;
@@ -250,7 +250,7 @@ TEST_CASE("a GPU that is not there: exit code 2, the remedy, and no run") {
   CHECK(train_with(folder, {"--device", "gpu"}).err.find("one of auto, cpu, cuda") != std::string::npos);
 }
 
-TEST_CASE("run_start says the device and what of the environment bears on it") {
+TEST_CASE("run_start has the device and the relevant environment") {
   const TemporaryFolder folder;
   const Ended ended = train_with(folder, {"--device", "cpu", "--max-steps", "1", "--eval", "false"},
                                  {{"NCCL_DEBUG", "WARN"},

@@ -1,4 +1,4 @@
-// What the host waits for in a step: on a GPU each read of a tensor's value is a wait.
+// The host's waits in a step: on a GPU each read of a tensor's value is a wait.
 #include <ATen/record_function.h>
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Values of tensors that were read while it lives, in all threads.
+/// Counts values of tensors that are read during its lifetime, in all threads.
 class ReadCount {
  public:
   ReadCount() {
@@ -36,7 +36,7 @@ class ReadCount {
 
 }  // namespace
 
-TEST_CASE("dp reads one number a micro-batch, its loss, which a GPU keeps until somebody asks") {
+TEST_CASE("dp reads one number a micro-batch, its loss, which a GPU keeps until it is read") {
   Trial trial;
   trial.steps = 4;
   trial.micro_batches = 3;

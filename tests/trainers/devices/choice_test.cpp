@@ -27,7 +27,7 @@ World rank_of(int local_rank, int local_size) {
   return world;
 }
 
-/// What plan_device() makes of it: "cpu own", "cuda:1 torch", or the error.
+/// Returns the result of plan_device(): "cpu own", "cuda:1 torch", or the error.
 std::string outcome(const Settings& settings, const World& world, const Machine& machine) {
   try {
     const DevicePlan plan = plan_device(settings, world, machine);
@@ -48,8 +48,8 @@ TEST_CASE("device and kernels: what every combination comes to") {
     const char* name;
     Machine machine;
   } machines[] = {{"CPU build", machine_with(false, 0)}, {"no GPU", machine_with(true, 0)}, {"a GPU", machine_with(true, 1)}};
-  // By device (auto, cpu, cuda) and kernels (auto, own, torch); "-" is refused. Of a GPU, mnist_rnn; bert_squad has kernels of
-  // its own there.
+  // By device (auto, cpu, cuda) and kernels (auto, own, torch); "-" is refused. On a GPU, mnist_rnn; bert_squad has its own
+  // kernels there.
   const char* const kWanted[3][3][3] = {
       {{"cpu own", "cpu own", "cpu torch"}, {"cpu own", "cpu own", "cpu torch"}, {"-", "-", "-"}},
       {{"cpu own", "cpu own", "cpu torch"}, {"cpu own", "cpu own", "cpu torch"}, {"-", "-", "-"}},
@@ -87,7 +87,7 @@ TEST_CASE("device and kernels: what every combination comes to") {
   }
 }
 
-TEST_CASE("a GPU that cannot be had: the error says why and what to do, and names no CPU run instead") {
+TEST_CASE("an unavailable GPU: the error gives the reason and what to do, and no CPU run replaces it") {
   Settings settings;
   settings.device = DeviceChoice::cuda;
   const std::string build = outcome(settings, {}, machine_with(false, 0));
@@ -123,7 +123,7 @@ TEST_CASE("a driver that is too old is not the same as no GPU, and `auto` does n
   CHECK(says(outcome(settings, {}, old), "no GPU is visible"));
 }
 
-TEST_CASE("processes of a node that see one GPU each: what that costs is said") {
+TEST_CASE("processes of a node that see one GPU each: the cost is reported") {
   const DevicePlan cuda{DeviceChoice::cuda, KernelChoice::torch, 0};
   CHECK(says(hidden_peers_advice(rank_of(1, 4), cuda, machine_with(true, 1)), "--gpu-bind=none"));
   CHECK(hidden_peers_advice(rank_of(1, 4), cuda, machine_with(true, 4)).empty());
@@ -136,7 +136,7 @@ TEST_CASE("each process has the GPU of its local rank; one that is bound has the
   settings.strategy = "ddp";
   CHECK(outcome(settings, rank_of(2, 4), machine_with(true, 4)) == "cuda:2 torch");
   CHECK(outcome(settings, rank_of(3, 4), machine_with(true, 1)) == "cuda:0 torch");
-  // auto does not fall back to the CPU where there are GPUs, but too few.
+  // auto does not fall back to the CPU if there are GPUs, but too few.
   for (const DeviceChoice device : {DeviceChoice::automatic, DeviceChoice::cuda}) {
     settings.device = device;
     const std::string few = outcome(settings, rank_of(2, 4), machine_with(true, 2));
@@ -276,7 +276,7 @@ TEST_CASE("ranks on GPUs and on CPUs do not train together") {
   CHECK(says(text, "error: rank 1 on b sees no GPU, but rank 0 on a has one"));
 }
 
-TEST_CASE("the driver's version is found in what the kernel module says") {
+TEST_CASE("the driver's version is found in the kernel module's text") {
   CHECK(driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023\n"
                        "GCC version:  gcc version 12.2.0\n") == "535.104.05");
   CHECK(driver_version("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\n") == "580.65.06");

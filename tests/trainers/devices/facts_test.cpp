@@ -1,4 +1,4 @@
-// What is read of NCCL's log and of the driver's library.
+// Facts from NCCL's log and from the driver's library.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -10,7 +10,7 @@ namespace hpcbench::train {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-TEST_CASE("NCCL's log says how ranks are connected") {
+TEST_CASE("NCCL's log shows how ranks are connected") {
   const NcclTransport found = read_nccl_log(
       "n01:71:71 [0] NCCL INFO Using network IB\n"
       "n01:71:90 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC/read\n"
@@ -38,7 +38,7 @@ TEST_CASE("ranks put together how they are connected") {
   CHECK(transport_facts(all) == Facts{{"nccl_local_transport", "P2P"}, {"nccl_network_transport", "NET/Socket"}});
 }
 
-TEST_CASE("the driver's library says how a GPU is set; what it does not say is absent") {
+TEST_CASE("the driver's library reports a GPU's settings; others are absent") {
   CHECK(read_nvml(HPCBENCH_FAKE_NVML, "0000:17:00.0") == Facts{{"gpu_persistence", "true"},
                                                                {"gpu_power_limit_w", "700"},
                                                                {"gpu_max_sm_clock_mhz", "1980"},

@@ -33,10 +33,10 @@ class LateWork final : public c10d::Work {
  private:
   std::shared_ptr<LateQueue> queue_;
   std::size_t index_;
-  bool borrowed_;  // memory that is no tensor's own: a late write would go to whatever is there then
+  bool borrowed_;  // memory that belongs to no tensor: a late write would corrupt other data
 };
 
-/// Each collective is made by Gloo at once, from copies; what comes out is seen when it is due.
+/// Gloo computes each collective at once, from copies; its result becomes visible when it is due.
 class LateBackend final : public c10d::Backend {
  public:
   LateBackend(c10::intrusive_ptr<c10d::Backend> gloo, std::shared_ptr<LateQueue> queue)
@@ -58,7 +58,7 @@ class LateBackend final : public c10d::Backend {
     gloo_->broadcast(result, options)->wait();
     return begin("a broadcast", {}, tensors.front(), result.front());
   }
-  /// Of what is no part of a step: at once.
+  /// Outside a step: at once.
   c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override {
     agree("a gather of lists", inputs.front());
@@ -76,7 +76,7 @@ class LateBackend final : public c10d::Backend {
     at::Tensor from = agree("an all-gather", own);
     at::Tensor to = at::empty_like(whole);
     gloo_->_allgather_base(to, from, options)->wait();
-    // Its own chunk stays readable; the others are not there yet.
+    // Its own chunk stays readable; the others are not available yet.
     std::vector<at::Tensor> outputs = others(whole, own);
     std::vector<at::Tensor> results;
     for (const at::Tensor& output : outputs)
@@ -85,7 +85,7 @@ class LateBackend final : public c10d::Backend {
   }
 
  private:
-  /// A copy of what goes in, after all ranks have said the same.
+  /// A copy of the input, after all ranks have passed the same.
   at::Tensor agree(const std::string& name, const at::Tensor& tensor) {
     queue_->findings().expect(group_, calls_++,
                               concat(name, " of ", tensor.numel(), " elements of ", tensor.element_size(), " bytes"));
@@ -128,8 +128,8 @@ class LateBackend final : public c10d::Backend {
       collective.outputs.emplace_back(output).spoil();
       collective.outputs.back().remember();
     }
-    // As a backend does for work that it begins by itself. In a side stream nothing here holds the tensors: who frees them is
-    // to be seen.
+    // Like a backend for work that it begins itself. In a side stream nothing here holds the tensors: the test must see who
+    // frees them.
     if (current_stream == kComputing) collective.held = whole;
     const std::size_t index = queue_->add(std::move(collective));
     if (enqueued != nullptr) enqueued->push_back(index);

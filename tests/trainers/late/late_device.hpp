@@ -11,20 +11,20 @@
 
 namespace hpcbench::train {
 
-/// What goes wrong with time when a test asks for it, to prove that it would be noticed.
+/// Timing faults that a test requests, to prove that it would notice them.
 enum class Haste {
   none,
-  sums_not_joined,     // computing goes on before the stream of sums has come as far
+  sums_not_joined,     // computing continues before the stream of sums has come as far
   gathers_not_joined,  // the same with the stream of gathers
   no_wait,             // a collective of the computing stream is not waited for
 };
 
-/// What the ranks of one process together find: each is a sentence.
+/// The findings of the ranks of one process: each is a sentence.
 class LateFindings {
  public:
   void add(const std::string& what);
   std::vector<std::string> all() const;
-  /// The `index`-th collective of a rank in a group is `what`: on all its ranks the same, or it is a finding, and
+  /// Records that the `index`-th collective of a rank in a group is `what`. If ranks differ it is a finding, and
   /// std::runtime_error.
   void expect(std::int64_t group, std::size_t index, const std::string& what);
 
@@ -36,16 +36,16 @@ class LateFindings {
 
 class LateQueue;
 
-/// The CPU as a device whose collectives run late, as a GPU's do: side streams, results that are not a number until the
-/// collective has run, at a time drawn from `seed`. While one is under way nothing may change, free or resize what it reads and
-/// writes: that is a finding. One for each rank; `findings` is shared.
+/// The CPU as a device whose collectives run late, like a GPU's: side streams, results that are not a number until the
+/// collective has run, at a time drawn from `seed`. During a collective nothing may change, free or resize its inputs and
+/// outputs: that is a finding. One for each rank; `findings` is shared.
 class LateDevice final : public CpuDevice {
  public:
   LateDevice(std::uint64_t seed, Haste haste, std::shared_ptr<LateFindings> findings);
   ~LateDevice() override;
   void resize(const at::Tensor& flat, std::int64_t bytes) const override;
   std::unique_ptr<SideStream> make_stream() const override;
-  /// Puts itself before Gloo.
+  /// Inserts itself before Gloo.
   void connect(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const c10::intrusive_ptr<c10d::Store>& store,
                std::chrono::milliseconds timeout) const override;
 

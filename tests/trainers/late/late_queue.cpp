@@ -49,7 +49,7 @@ LateQueue::~LateQueue() {
 std::size_t LateQueue::add(Collective collective) {
   const std::lock_guard lock(mutex_);
   collective.index = next_++;
-  constexpr int kMostUs = 20'000;  // half of them as late as can be
+  constexpr int kMostUs = 20'000;  // half of them as late as possible
   const bool late = random_() % 2 == 0;
   collective.due = Clock::now() + std::chrono::microseconds(late ? kMostUs : static_cast<int>(random_() % 300));
   const std::size_t index = collective.index;
@@ -83,7 +83,7 @@ std::optional<std::size_t> LateQueue::amend(int stream, const at::Tensor& tensor
 void LateQueue::wait_for(std::size_t index) {
   std::unique_lock lock(mutex_);
   for (Collective& each : waiting_) {
-    if (each.index <= index) each.due = Clock::now();  // what is before it in its stream has to run, too
+    if (each.index <= index) each.due = Clock::now();  // earlier work of its stream must run, too
   }
   changed_.notify_all();
   done_.wait(lock, [&] {

@@ -24,14 +24,14 @@ namespace hpcbench::train {
 
 inline constexpr int kComputing = 0;  // the stream in which models are computed; side streams count from 1
 
-/// Bytes of a tensor that a collective under way reads or writes.
+/// Bytes of a tensor that a collective in progress reads or writes.
 class MemoryInUse {
  public:
   explicit MemoryInUse(const at::Tensor& tensor)
       : storage_(tensor.storage().getWeakStorageImpl()),
         offset_(static_cast<std::size_t>(tensor.storage_offset()) * tensor.element_size()),
         bytes_(tensor.nbytes()) {}
-  /// Nothing in it is a number; as integers -1.
+  /// Makes every element not a number; as integers -1.
   void spoil() {
     use([&](char* at) { std::memset(at, 0xFF, bytes_); });
   }
@@ -41,7 +41,7 @@ class MemoryInUse {
   bool is_of(const MemoryInUse& other) const {
     return storage_ == other.storage_ && offset_ == other.offset_ && bytes_ == other.bytes_;
   }
-  /// What is wrong with it now; empty for nothing.
+  /// Returns its present fault; empty for none.
   std::string trouble() const {
     const auto storage = storage_.lock();
     if (!storage) return "freed";
@@ -53,7 +53,7 @@ class MemoryInUse {
   }
 
  private:
-  /// `work` with its first byte, unless the memory is gone. It stays until `work` has ended, whoever frees it meanwhile.
+  /// `work` with its first byte, unless the memory is gone. It stays until `work` has ended, even if it is freed meanwhile.
   template <class Work>
   void use(const Work& work) const {
     const auto storage = storage_.lock();
@@ -73,7 +73,7 @@ struct Collective {
   std::vector<MemoryInUse> inputs;
   std::vector<MemoryInUse> outputs;
   std::vector<at::Tensor> results;  // of the outputs, once it has run
-  at::Tensor held;                  // what the backend itself keeps until then
+  at::Tensor held;                  // references that the backend itself keeps until then
 };
 
 /// The collectives of one rank that have not run yet, and the thread that runs them.
@@ -89,16 +89,16 @@ class LateQueue {
   LateFindings& findings() { return *findings_; }
 
   std::size_t add(Collective collective);
-  /// A copy of `tensor` as what comes next in this stream reads it: a collective that waits there has then written.
+  /// Returns a copy of `tensor` as later work in this stream reads it: a collective that waits there has then written.
   at::Tensor seen_in(int stream, const at::Tensor& tensor);
-  /// Of a collective that reads and writes what one that waits in the same side stream writes: both run as one, which leaves
-  /// `result`. Its index; absent where none waits.
+  /// Joins a collective to one that waits in the same side stream and writes its operands: both run as one, which leaves
+  /// `result`. Returns its index; nullopt if none waits.
   std::optional<std::size_t> amend(int stream, const at::Tensor& tensor, const at::Tensor& result);
 
-  /// Until it has run.
+  /// Waits until it has run.
   void wait_for(std::size_t index);
 
-  /// Calls `work` while no collective runs: memory is not given back in the middle of one.
+  /// Calls `work` while no collective runs: memory is not released in the middle of one.
   void between(const std::function<void()>& work) {
     const std::lock_guard lock(mutex_);
     work();
@@ -112,7 +112,7 @@ class LateQueue {
 
   void finish(Collective& collective);
 
-  /// With one output, which is `tensor`; null where none waits.
+  /// With one output, which is `tensor`; null if none waits.
   Collective* last_that_writes(int stream, const at::Tensor& tensor);
 
   Haste haste_;

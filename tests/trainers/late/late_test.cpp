@@ -1,5 +1,5 @@
-// Strategies on a device whose collectives run late (late_device.hpp): the same bits as on one where they run at once, and what
-// is wrong with time is found. HPCBENCH_LATE_SEEDS says how many seeds each training is tried with.
+// Strategies on a device whose collectives run late (late_device.hpp): the same bits as on one where they run at once, and
+// timing faults are found. HPCBENCH_LATE_SEEDS is the number of seeds for each training.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ LateRun run_late(Trial trial, std::uint64_t seed, Haste haste) {
     trial.devices.push_back(devices.back().get());
   }
   LateRun run{run_trial(trial, /*may_fail=*/true), {}};
-  devices.clear();  // what has not run yet does now
+  devices.clear();  // work that has not run yet runs now
   run.findings = findings->all();
   for (const RankResult& result : run.results) {
     if (!result.error.empty()) run.findings.push_back(result.error);
@@ -52,7 +52,7 @@ Trial trial_of(const std::string& strategy, int ranks) {
   return trial;
 }
 
-/// Every strategy at 1 to 4 ranks, with and without accumulation.
+/// Returns every strategy at 1 to 4 ranks, with and without accumulation.
 std::vector<Trial> late_trials(Precision precision) {
   std::vector<Trial> trials;
   for (const char* const strategy : {"ddp", "zero1", "zero2", "fsdp"}) {
@@ -68,7 +68,7 @@ std::vector<Trial> late_trials(Precision precision) {
   return trials;
 }
 
-/// A first step, and the others from what it left.
+/// Returns a first step, and further steps from its result.
 std::vector<LateRun> run_late_in_two(Trial trial, std::uint64_t seed) {
   const std::int64_t steps = trial.steps;
   trial.steps = 1;
@@ -104,7 +104,7 @@ void check_late_trial(const Trial& trial, const std::vector<RankResult>& prompt,
   CHECK(as_straight);
 }
 
-/// All trainings of a precision, with one seed after the other.
+/// Runs all trainings of a precision, with one seed after the other.
 void check_late_trials(const char* precision_name, Precision precision) {
   CAPTURE(precision_name);
   const std::vector<Trial> trials = late_trials(precision);
@@ -115,12 +115,12 @@ void check_late_trials(const char* precision_name, Precision precision) {
       check_late_trial(trials[index], prompt[index], static_cast<std::uint64_t>(seed));
     if ((seed + 1) % 10 == 0 || seed + 1 == seeds()) {
       std::printf("late: %zu trainings in %s tried with %d seeds\n", trials.size(), precision_name, seed + 1);
-      std::fflush(stdout);  // who ends the long form early knows how far it came
+      std::fflush(stdout);  // shows the progress if the user ends the long form early
     }
   }
 }
 
-/// A device that counts who waits for it.
+/// A device that counts waits for it.
 class WaitedDevice final : public CpuDevice {
  public:
   void synchronise() const override { ++waits; }
@@ -129,7 +129,7 @@ class WaitedDevice final : public CpuDevice {
 
 constexpr int kSignalStep = 3;
 
-/// The step before which each rank, one for each device, hears that the last one got a signal in kSignalStep.
+/// Returns the step before which each rank, one for each device, learns that the last one received a signal in kSignalStep.
 std::vector<int> steps_of_signal(const std::vector<const Device*>& devices) {
   const int ranks = static_cast<int>(devices.size());
   const int port = free_port();
@@ -236,7 +236,7 @@ TEST_CASE("late collectives change nothing: buffers, parameters kept between pas
   }
 }
 
-TEST_CASE("a signal: all ranks hear of it at the same step boundary, the next one, and wait for no device") {
+TEST_CASE("a signal: all ranks learn of it at the same step boundary, the next one, and wait for no device") {
   for (const int ranks : {2, 3, 4}) {
     for (int seed = 0; seed < seeds(); ++seed) {
       CAPTURE(ranks);

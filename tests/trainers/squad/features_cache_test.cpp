@@ -24,7 +24,7 @@ std::vector<std::string> files_of(const std::filesystem::path& folder) {
   return names;
 }
 
-/// Runs `action` in a process of its own, which ends with what it returns.
+/// Runs `action` in a separate process, which exits with its result.
 template <class Action>
 pid_t forked(Action action) {
   const pid_t process = ::fork();
@@ -45,7 +45,7 @@ int exit_code_of(pid_t process) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// The kernel lists who waits for a lock, as in "3: -> FLOCK  ADVISORY  WRITE 4711 ...".
+/// The kernel lists processes that wait for a lock, as in "3: -> FLOCK  ADVISORY  WRITE 4711 ...".
 void wait_until_blocked_by_a_lock(pid_t process) {
   for (int turn = 0; turn < 6000; ++turn) {
     std::ifstream locks("/proc/locks");
@@ -179,7 +179,7 @@ TEST_CASE("a folder that cannot be written costs the cache, not the features") {
   }
 }
 
-TEST_CASE("a cache that stands in the way of a folder's name is no reason to fail either") {
+TEST_CASE("a file with the cache folder's name is no reason to fail either") {
   const TemporaryFolder folder;
   const FeatureRequest request = squad_test::excerpt_request(folder);
   SquadFeatures::open(request);
@@ -245,7 +245,7 @@ TEST_CASE("a process that is killed while it makes a cache leaves nothing that m
   ::close(ready[1]);
 }
 
-TEST_CASE("the cache folder is where the environment says") {
+TEST_CASE("the environment sets the cache folder") {
   const auto saved = [](const char* name) {
     return std::getenv(name) ? std::optional<std::string>(std::getenv(name)) : std::nullopt;
   };
@@ -256,7 +256,7 @@ TEST_CASE("the cache folder is where the environment says") {
   const auto home = saved("HOME");
   ::setenv("XDG_CACHE_HOME", "/x", 1);
   CHECK(default_cache_folder() == "/x/hpcbench");
-  ::setenv("XDG_CACHE_HOME", "relative", 1);  // to be ignored, says the specification
+  ::setenv("XDG_CACHE_HOME", "relative", 1);  // must be ignored according to the specification
   ::setenv("HOME", "/h", 1);
   CHECK(default_cache_folder() == "/h/.cache/hpcbench");
   ::unsetenv("XDG_CACHE_HOME");

@@ -12,7 +12,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// What the command prints.
+/// Returns the output of the command.
 std::string printed(const std::vector<std::string>& arguments) {
   const TemporaryFolder folder;
   std::FILE* file = std::fopen((folder / "out").c_str(), "w");
@@ -78,7 +78,7 @@ TEST_CASE("any number of threads prints the same bytes, padded or not") {
   }
 }
 
-TEST_CASE("what is wrong on the command line is said") {
+TEST_CASE("errors on the command line are reported") {
   CHECK(command_error({"--dta", "x"}) ==
         "error: there is no option `--dta` (did you mean `--data`?)\nRead `hpcbench-train features --help`.");
   CHECK(command_error({}).starts_with("error: --data is required"));

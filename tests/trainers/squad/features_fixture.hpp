@@ -21,7 +21,7 @@ inline std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What the exception says that `action` throws; "" for none.
+/// Returns the message of the exception that `action` throws; "" for none.
 template <class Action>
 std::string thrown_by(Action action) {
   try {
@@ -38,12 +38,12 @@ inline nlohmann::json question_of(const std::string& id, const std::string& text
 
 inline nlohmann::json answers_of(const std::string& text, int start) { return {{{"text", text}, {"answer_start", start}}}; }
 
-/// A file of one paragraph.
+/// Returns a file of one paragraph.
 inline nlohmann::json document_of(const std::string& context, const std::vector<nlohmann::json>& questions) {
   return {{"version", "1.1"}, {"data", {{{"paragraphs", {{{"context", context}, {"qas", questions}}}}}}}};
 }
 
-/// A request for features of `document`, written into `folder`, with a cache there.
+/// Returns a request for features of `document`, written into `folder`, with a cache there.
 inline FeatureRequest request_of(const TemporaryFolder& folder, const nlohmann::json& document) {
   write_text(folder / "data.json", document.dump());
   FeatureRequest request;
@@ -61,7 +61,7 @@ inline FeatureRequest excerpt_request(const TemporaryFolder& folder) {
   return request;
 }
 
-/// All numbers of all features: question, tokens, begin of the context, start, end, ids, offsets.
+/// Returns all numbers of all features: question, tokens, begin of the context, start, end, ids, offsets.
 inline std::vector<std::int32_t> numbers_of(const SquadFeatures& features) {
   std::vector<std::int32_t> numbers;
   for (std::int64_t i = 0; i < features.size(); ++i) {

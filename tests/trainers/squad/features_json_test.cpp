@@ -9,7 +9,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// The error of reading all of `text` and throwing it away, without the file's name; "" for JSON.
+/// Returns the error of reading all of `text` and discarding it, without the file's name; "" for JSON.
 std::string json_error(const std::string& text) {
   const TemporaryFolder folder;
   const std::string path = folder / "f";
@@ -106,7 +106,7 @@ TEST_CASE("strings come as they are meant, over the edges of the buffer too") {
   }
 }
 
-TEST_CASE("what is JSON is what another reader says") {
+TEST_CASE("another reader agrees on what is JSON") {
   REQUIRE(rc::check("values are passed over whole", [] {
     const nlohmann::json value = any_json(3);
     RC_ASSERT(json_error(value.dump(*rc::gen::inRange(-1, 3))).empty());

@@ -13,7 +13,7 @@ using squad_test::answers_of;
 using squad_test::document_of;
 using squad_test::question_of;
 
-/// The error for a document, without the folder's name; "" for none.
+/// Returns the error for a document, without the folder's name; "" for none.
 std::string squad_error(const std::string& text, int max_length = 384, int threads = 1) {
   const TemporaryFolder folder;
   FeatureRequest request = squad_test::request_of(folder, nullptr);
@@ -85,7 +85,7 @@ TEST_CASE("questions, contexts and answers are those of the file") {
   CHECK_THROWS_AS(features.question(-1), std::out_of_range);
 }
 
-TEST_CASE("a feature by hand") {
+TEST_CASE("a feature with known tokens") {
   const TemporaryFolder folder;
   const auto document = document_of("The caf\u00e9 is open.", {question_of("a", " \u3000 What?", answers_of("caf\u00e9", 4))});
   const SquadFeatures features = SquadFeatures::open(squad_test::request_of(folder, document));
@@ -155,7 +155,7 @@ TEST_CASE("only the first features, and their questions") {
   CHECK(last.first_feature + last.features == 7);
 }
 
-TEST_CASE("answers that do not stand where they say are refused with the question") {
+TEST_CASE("answers that are not at their stated position are refused with the question") {
   const std::string place = "error: data.json:1:";
   const std::string question = ": question q7 (data[0].paragraphs[0].qas[0]): ";
   const auto check = [&](const json& answers, const std::string& what, const std::string& context = "The Rollo ruled.") {

@@ -49,7 +49,7 @@ TEST_CASE("windows share the stride and end with the first that reaches the end"
   }));
 }
 
-TEST_CASE("answers by hand") {
+TEST_CASE("answers with known tokens") {
   const auto offsets = offsets_with_context(0, 4);  // context tokens 3, 4, 5, 6 at [0, 2) [3, 5) [6, 8) [9, 11)
   CHECK(answer_position(offsets, 3, 3, 5) == AnswerPosition{4, 4});
   CHECK(answer_position(offsets, 3, 3, 8) == AnswerPosition{4, 5});

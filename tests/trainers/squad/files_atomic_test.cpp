@@ -1,4 +1,4 @@
-// In which order a file gets its bytes and its name: what a power cut, unlike SIGKILL, would show. The calls of this program
+// The order in which a file gets its bytes and its name: a power cut, unlike SIGKILL, would show it. The calls of this program
 // are counted on their way to the C library.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -14,14 +14,14 @@
 
 namespace {
 
-std::vector<std::string>* noted_calls = nullptr;  // NOLINT(readability-identifier-naming): null: nobody wants them
+std::vector<std::string>* noted_calls = nullptr;  // NOLINT(readability-identifier-naming): null: not requested
 
 template <class Function>
 Function* library_call(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-/// The last part of a path, without what makes a temporary name unique.
+/// Returns the last part of a path, without the characters that make a temporary name unique.
 std::string short_name(const std::filesystem::path& path) {
   const std::string name = path.filename();
   return name.substr(0, name.find(".tmp-")) + (name.find(".tmp-") == std::string::npos ? "" : ".tmp");

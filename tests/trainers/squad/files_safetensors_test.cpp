@@ -26,7 +26,7 @@ std::string length_prefix(std::uint64_t length) {
   return text;
 }
 
-/// A file of the format: a header with its length, then `data_bytes` bytes 0, 1, 2, ...
+/// Returns a file of the format: a header with its length, then `data_bytes` bytes 0, 1, 2, ...
 std::string safetensors_bytes(const std::string& header, std::size_t data_bytes) {
   std::string bytes = length_prefix(header.size()) + header;
   for (std::size_t i = 0; i < data_bytes; ++i) bytes += static_cast<char>(i);
@@ -42,7 +42,7 @@ std::string read_bytes(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The error of opening a file of these bytes, without "error: FILE "; "" if it opens.
+/// Returns the error of opening a file of these bytes, without "error: FILE "; "" if it opens.
 std::string error_of_bytes(const std::string& bytes) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "model.safetensors";
@@ -74,7 +74,7 @@ std::string one_entry(const std::string& shape, const std::string& offsets, cons
 
 }  // namespace
 
-TEST_CASE("safetensors: a file written by hand is read") {
+TEST_CASE("safetensors: an explicitly composed file is read") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "a.safetensors";
   write_bytes(path,
@@ -173,15 +173,15 @@ TEST_CASE("safetensors: shapes and types that lie") {
 }
 
 TEST_CASE("safetensors: headers of another form") {
-  CHECK(says(error_of_header(R"({"w":{"dtype":"F32","shape":[1]}})", 4), "does not say the data_offsets of \"w\""));
-  CHECK(says(error_of_header(R"({"w":{"shape":[1],"data_offsets":[0,4]}})", 4), "does not say the dtype"));
-  CHECK(says(error_of_header(R"({"w":{"dtype":"F32","data_offsets":[0,4]}})", 4), "does not say the shape"));
+  CHECK(says(error_of_header(R"({"w":{"dtype":"F32","shape":[1]}})", 4), "lacks the data_offsets of \"w\""));
+  CHECK(says(error_of_header(R"({"w":{"shape":[1],"data_offsets":[0,4]}})", 4), "lacks the dtype"));
+  CHECK(says(error_of_header(R"({"w":{"dtype":"F32","data_offsets":[0,4]}})", 4), "lacks the shape"));
   CHECK(says(error_of_header(R"({"w":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4), "\"dtype\" twice"));
   CHECK(
       says(error_of_header(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}})", 4), "unknown field \"more\""));
   const std::string entry = R"("w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   CHECK(says(error_of_header("{" + entry + "," + entry + "}", 4), "names \"w\" twice"));
-  CHECK(says(error_of_header(R"({"w":{},"\u0077":{}})", 4), "does not say the dtype"));
+  CHECK(says(error_of_header(R"({"w":{},"\u0077":{}})", 4), "lacks the dtype"));
   CHECK(says(error_of_header(R"({"__metadata__":{"a":"1"},"__metadata__":{"a":"1"}})", 0), "twice"));
   CHECK(says(error_of_header(R"({"__metadata__":{"a":"1","a":"1"}})", 0), "\"a\" twice"));
   CHECK(says(error_of_header(R"({"__metadata__":{"a":1}})", 0), "strings only"));
@@ -216,13 +216,13 @@ TEST_CASE("safetensors: files of torch.save are refused with the way to convert 
   CHECK(says(zip, "safetensors.torch"));
   CHECK(says(error_of_bytes(std::string("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14)), "torch.save"));
   CHECK(says(error_of_bytes("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), "git-lfs"));
-  // A header of 640 bytes begins with the bytes of a pickle, and is none.
+  // A header of 640 bytes begins with the bytes of a pickle, but is none.
   const std::string header = "{}" + std::string(638, ' ');
   REQUIRE(safetensors_bytes(header, 0).substr(0, 2) == "\x80\x02");
   CHECK(error_of_header(header, 0) == "");
 }
 
-TEST_CASE("safetensors: what is no file is said so") {
+TEST_CASE("safetensors: a missing file is reported") {
   const TemporaryFolder folder;
   CHECK_THROWS_WITH_AS(SafetensorsFile{folder.path()}, doctest::Contains("not a regular file"), DataError);
   CHECK_THROWS_WITH_AS(SafetensorsFile{folder.path() / "none"}, doctest::Contains("No such file"), DataError);
@@ -260,7 +260,7 @@ TEST_CASE("safetensors: what is written is read again, with aligned data and sor
     CHECK(reinterpret_cast<std::uintptr_t>(read->bytes.data()) % element_bytes(read->type) == 0);
   }
   CHECK(file.metadata() == StringPairs{{"format", "pt"}, {"step", "3"}});
-  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no temporary file is left
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no temporary file remains
 }
 
 TEST_CASE("safetensors: the same tensors make the same bytes, and replace a file as a whole") {
@@ -300,7 +300,7 @@ TEST_CASE("safetensors: tensors that come one by one, in any order, make the sam
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);  // and nothing temporary
 }
 
-TEST_CASE("safetensors: a hash hears the whole file, if the tensors come in the file's order") {
+TEST_CASE("safetensors: a hash receives the whole file, if the tensors come in the file's order") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "out";
   const std::string small = "ab", large = "12345678abcdefgh", none;
@@ -351,7 +351,7 @@ TEST_CASE("safetensors: a seal tells each bit that is another, and what has none
       ++told;
     }
   }
-  // The rest: the name of the seal is another, so that there is none.
+  // The rest: the seal has another name, so there is none.
   CHECK(8 * whole.size() - told <= 8 * std::string("hpcbench_xxh3").size());
   write_safetensors(path, tensors, metadata);
   SafetensorsFile(path).check_seal();

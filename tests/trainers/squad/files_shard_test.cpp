@@ -1,4 +1,4 @@
-// The index of a checkpoint in shards, the names of pieces, and what becomes of shards in a folder.
+// The index of a checkpoint in shards, the names of pieces, and the handling of shards in a folder.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -64,7 +64,7 @@ TEST_CASE("shards: names of pieces") {
                          DataError);
 }
 
-TEST_CASE("shards: a save numbers its files after all that are there, and removes none but shards") {
+TEST_CASE("shards: a save numbers its files after all existing ones, and removes none but shards") {
   const TemporaryFolder folder;
   CHECK(last_save(folder.path() / "none") == 0);
   const std::set<std::string> shards = {shard_name(2, 0, 2), shard_name(2, 1, 2), shard_name(10, 0, 1) + ".tmp-77-0"};

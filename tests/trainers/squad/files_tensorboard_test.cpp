@@ -22,7 +22,7 @@ std::uint64_t number_at(const std::string& bytes, std::size_t place, std::size_t
   return number;
 }
 
-/// The records of all files of a folder, checked.
+/// Returns the records of all files of a folder, checked.
 std::vector<std::string> records_of(const std::filesystem::path& folder) {
   std::vector<std::string> records;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

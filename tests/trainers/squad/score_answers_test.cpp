@@ -56,7 +56,8 @@ AnswerOptions version_2(double threshold = 0) {
   return options;
 }
 
-/// The published procedure as it is written there: whole stable sorts, all candidates in a list that is sorted.
+/// Returns the result of the published procedure in its original form: whole stable sorts, all candidates in a list that is
+/// sorted.
 std::string slow_answer(const std::string& context, const std::vector<MadeFeature>& features, const AnswerOptions& options) {
   struct Candidate {
     std::string text;
@@ -116,7 +117,7 @@ TEST_CASE("spans that begin or end outside of the context, run backwards or are 
   CHECK(answer_of("abcde", {feature}, short_ones) == "d");  // 5 + 0, as b alone; d's start comes first
 }
 
-TEST_CASE("only the n best starts and ends are looked at; without a span the answer is `empty`") {
+TEST_CASE("only the n best starts and ends are considered; without a span the answer is `empty`") {
   MadeFeature feature = make_feature(0, 3);
   feature.start[0] = feature.end[0] = 9;
   AnswerOptions one;

@@ -18,12 +18,12 @@ using Words = std::vector<std::u32string>;
 
 void put_text(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-/// A file with one paragraph of these questions (JSON).
+/// Returns a file with one paragraph of these questions (JSON).
 std::string squad_text(const std::string& questions, const std::string& version = R"("version": "v2.0", )") {
   return "{" + version + R"("data": [{"title": "t", "paragraphs": [{"context": "c", "qas": [)" + questions + "]}]}]}";
 }
 
-/// What the command says: exit code, standard output, standard error.
+/// The output of the command: exit code, standard output, standard error.
 struct Said {
   int exit_code = 0;
   std::string out;
@@ -67,7 +67,7 @@ TEST_CASE("answers are compared by their words: lower case, no ASCII punctuation
   CHECK(answer_words("x\xff") != answer_words("x\xfe"));
 }
 
-TEST_CASE("exact match and F1 of one prediction, worked out by hand") {
+TEST_CASE("exact match and F1 of one prediction, with known values") {
   // Common: cat, sat; precision 2/3, recall 2/4: F1 = 2 (1/3) / (7/6) = 4/7.
   const AnswerScore partly = score_answer("the cat sat there", {"cat sat on mat"});
   CHECK(partly.exact == 0);
@@ -87,7 +87,7 @@ TEST_CASE("questions without an answer, and answers of which nothing is left") {
   CHECK(score_answer("x", {}).exact == 0);
   CHECK(score_answer("", {"x"}).f1 == 0);
   CHECK(score_answer("a", {"the"}).f1 == 1);
-  // 2.0 leaves out the gold answer "the"; 1.1 does not.
+  // 2.0 ignores the gold answer "the"; 1.1 does not.
   CHECK(score_answer("", {"the", "cat"}).exact == 0);
   CHECK(score_answer("", {"the", "cat"}, SquadVersion::v1).exact == 1);
 }
@@ -128,7 +128,7 @@ TEST_CASE("score prints the official keys") {
 )");
 }
 
-TEST_CASE("missing predictions: left out in 2.0, wrong in 1.1, and said") {
+TEST_CASE("missing predictions: ignored in 2.0, wrong in 1.1, and reported") {
   const std::string questions =
       R"({"id": "a", "answers": [{"text": "one", "answer_start": 0}]}, {"id": "b", "answers": [{"text": "two", "answer_start": 0}]})";
   const std::string predictions = R"({"a": "one", "z": "zero"})";

@@ -81,7 +81,7 @@ TEST_CASE("words of more than 100 characters are unknown, however they are writt
   CHECK(tokenized(vocabulary, accented, true).offsets.back() == TokenOffset{99, 100});
 }
 
-TEST_CASE("special tokens that stand in the text are those tokens") {
+TEST_CASE("special tokens in the text are those tokens") {
   const Vocabulary vocabulary = Vocabulary::of({"[UNK]", "[SEP]", "[MASK]", "[", "]", "sep", "a"});
   CHECK(tokenized(vocabulary, "a[SEP]a").ids == Ids{6, 1, 6});
   CHECK(tokenized(vocabulary, "a[SEP]a").offsets == Offsets{{0, 1}, {1, 6}, {6, 7}});
@@ -112,13 +112,13 @@ TEST_CASE("characters are classed as tokenizers classes them") {
                    false) == "abc");
   CHECK(normalised("a\tb\u00a0c\u3000", false) == "a b c ");
   CHECK(normalised("\u5317\uf900", true) == " \u5317  \uf900 ");
-  CHECK(normalised("\ud55c", false) == "\u1112\u1161\u11ab");  // Hangul falls apart
+  CHECK(normalised("\ud55c", false) == "\u1112\u1161\u11ab");  // Hangul decomposes
   for (const char* text : {"$", "+", "^", "|", "~", "`", "<", "=", ">"})
     CHECK(tokenized(real_vocabulary(), std::string("a") + text + "b").ids.size() == 3);
   CHECK(normalised("\u0378", false) == "\u0378");  // unassigned: kept
 }
 
-TEST_CASE("every code point, alone and between combining marks, normalises as Hugging Face's BertNormalizer says") {
+TEST_CASE("every code point, alone and between combining marks, normalises like Hugging Face's BertNormalizer") {
   const auto rows = nlohmann::json::parse(squad_test::read_text(squad_test::kGolden + "code_points.json"));
   for (const auto& row : rows) {
     const std::string before = row["before"];

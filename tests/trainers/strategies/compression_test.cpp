@@ -37,7 +37,7 @@ TEST_CASE("ddp with compressed gradients: their sums are rounded, no more, and h
         // Each rank's part is rounded, and each of the ring's ranks - 1 sums, which are larger: less than 2 ranks roundings.
         const double worst = worst_gradient(results.front(), reference, 1);
         CHECK(worst <= 2 * ranks * rounding_of(type));
-        CHECK(worst > rounding_of(type) / 100);  // they are rounded indeed
+        CHECK(worst > rounding_of(type) / 100);  // they are indeed rounded
         // (An odd number of elements is cut off once for each bucket.)
         const double share = single ? 2 : 4;
         CHECK(static_cast<double>(results.front().statistics.traffic.bytes_sent) ==

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """One rank of a training dies, hangs, throws, runs out of memory, or the loss is no number: every rank must end within
-the timeout, and say the same root cause. All ranks are killed while they save: the next ones go on from a whole checkpoint.
+the timeout, and report the same root cause. All ranks are killed while they save: the next ones continue from a whole checkpoint.
 
 usage: fault_trials.py BIN [--long] [--seed N]     BIN: the folder of hpcbench-train and trainer_fault_worker
 
@@ -27,7 +27,7 @@ STRATEGIES = ["zero1", "fsdp", "ddp", "zero2"]
 KILLED_SAVES = 4  # of a trial
 # Within it every rank must also have read its data: on a loaded machine that took one of them more than 4 s.
 TIMEOUT_S = 20
-# What an end may take beyond the timeout: the search for silent ranks, the readers of rank 0's store, a loaded machine.
+# Time that an end may take beyond the timeout: the search for silent ranks, the readers of rank 0's store, a loaded machine.
 GRACE_S = 40
 
 
@@ -110,14 +110,14 @@ def check_causes(ranks, kind, victim, step):
     for rank in speakers:
         text = ranks.err(rank)
         errors = [line for line in text.splitlines() if line.startswith("error: ")]
-        assert len(errors) == 1, f"rank {rank} says {len(errors)} errors: {text}"
+        assert len(errors) == 1, f"rank {rank} reports {len(errors)} errors: {text}"
         if kind == "nan":
             assert "the loss is" in errors[0] and "step" in errors[0], errors[0]
         elif silent:
             expected = "rank 0, which holds the store" if victim == 0 else f"rank {victim} ended or hangs"
             assert expected in errors[0], errors[0]
         else:
-            cause = "a fault that a trial asked for" if kind == "exception" else "allocate memory"
+            cause = "a fault that a trial requested" if kind == "exception" else "allocate memory"
             assert f"rank {victim} on " in errors[0] and cause in errors[0] and f"step {step}" in errors[0], errors[0]
             assert ("another rank failed first" in errors[0]) == (rank != victim), errors[0]
         recorded = [event for event in ranks.events(rank) if event["event"] == "error"]
@@ -131,7 +131,7 @@ def saved_step(ranks):
 
 
 def run_save_trial(programs, number, draw):
-    """Every step is saved, in shards or whole, and after some steps all ranks are killed at once, again and again. Each start goes on where
+    """Every step is saved, in shards or whole, and after some steps all ranks are killed at once, again and again. Each start continues where
     the last whole checkpoint was: not before one that was reported, and not behind what was trained."""
     size = draw.choice([2, 3])
     reported, trained, words = 0, 0, []
@@ -150,8 +150,8 @@ def run_save_trial(programs, number, draw):
             finally:
                 ranks.end()
             steps = [event["step"] for event in ranks.events(0) if event["event"] == "step"]
-            assert reported < steps[0] <= trained + 1, f"{words}, {strategy}: goes on with step {steps[0]}, saved {reported}, trained {trained}"
-            reported, trained = max(reported, saved_step(ranks)), steps[-1] + 1  # a step may be saved before it is written down
+            assert reported < steps[0] <= trained + 1, f"{words}, {strategy}: continues with step {steps[0]}, saved {reported}, trained {trained}"
+            reported, trained = max(reported, saved_step(ranks)), steps[-1] + 1  # a step may be saved before it is recorded
             words.append(f"{strategy} {form}: steps {steps[0]} to {steps[-1]}")
     print(f"trial {number}: save, killed {len(words)} times, {size} ranks: {'; '.join(words)}", flush=True)
 

@@ -136,7 +136,7 @@ TEST_CASE("sums begin before backward has ended, and no unit is held longer than
   }
 }
 
-TEST_CASE("with one bucket nothing overlaps, and that is said") {
+TEST_CASE("with one bucket nothing overlaps, and that is reported") {
   for (const char* const strategy : {"ddp", "zero1", "zero2"}) {
     CAPTURE(strategy);
     Trial trial = measured_trial(strategy, 2);
@@ -190,7 +190,7 @@ TEST_CASE("fsdp gathers the next unit while one is at work, holds two at most, a
   CHECK(held == 0);
   for (int unit = 0; unit < kTrialChainUnits; ++unit)
     CHECK(gathered[static_cast<std::size_t>(unit)] == (unit + 1 == kTrialChainUnits ? 1 : 2));
-  // In the order of the forward pass unit 1 is under way before unit 0 goes.
+  // In the order of the forward pass unit 1 is gathered before unit 0 is freed.
   CHECK(result.statistics.last_step[0].what == "gather");
   CHECK(result.statistics.last_step[2].what == "gather");
   CHECK(result.statistics.last_step[2].unit == 1);

@@ -1,4 +1,4 @@
-// Every wrong turn that a test of parity has to notice: `test_strategies --test-case='*mutation*'` runs them all.
+// Every fault that a test of parity must notice: `test_strategies --test-case='*mutation*'` runs them all.
 #include <cstdio>
 
 #include "trainers/strategies/trial.hpp"
@@ -29,7 +29,7 @@ const std::vector<MutationCase>& mutation_cases() {
   return cases;
 }
 
-/// How far beyond the tolerance a run is, and whether its ranks still agree.
+/// Returns how far beyond the tolerance a run is, and whether its ranks still agree.
 struct Finding {
   double gradient = 0;
   double state = 0;
@@ -57,7 +57,7 @@ TEST_CASE("every mutation is noticed") {
       const bool has_buffers = each.mutation == Mutation::skip_buffer_broadcast;
       trial.strategy = has_buffers ? strategy : "baseline";
       trial.ranks = has_buffers ? 3 : 1;
-      const RankResult reference = run_trial(trial).front();  // BatchNorm: the same strategy, unspoilt
+      const RankResult reference = run_trial(trial).front();  // BatchNorm: the same strategy, without the fault
       trial.strategy = strategy;
       trial.ranks = 3;
       const Finding right = find_difference(trial, reference);

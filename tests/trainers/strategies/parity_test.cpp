@@ -7,8 +7,8 @@ namespace hpcbench::train {
 
 namespace {
 
-/// All rows of the table but the baseline, so that a strategy that is added is tested by that; of two names for one only the
-/// first.
+/// Returns all rows of the table except the baseline, so that a new strategy is tested automatically; of two names for one only
+/// the first.
 std::vector<std::string> strategies_to_test() {
   std::vector<std::string> names;
   for (const StrategyRow& row : strategy_rows()) {
@@ -18,7 +18,7 @@ std::vector<std::string> strategies_to_test() {
   return names;
 }
 
-/// All of 1 to 4 where much differs from the defaults or nothing, and with HPCBENCH_LONG=1; else the odd one.
+/// Returns all of 1 to 4 if much differs from the defaults or nothing, and with HPCBENCH_LONG=1; else the odd one.
 std::vector<int> ranks_to_test(const Trial& trial) {
   const bool plain = trial.optimizer == OptimizerKind::sgd && trial.micro_batches == 1 && !trial.dropout;
   const bool everything = trial.optimizer == OptimizerKind::adamw && trial.micro_batches > 1 && trial.dropout;
@@ -31,7 +31,7 @@ std::string words_of(const Trial& trial) {
          std::to_string(trial.dropout) + ", micro-batches " + std::to_string(trial.micro_batches);
 }
 
-/// Each value of each choice, and the pairs that might meet badly; all combinations with HPCBENCH_LONG=1.
+/// Returns each value of each choice, and the pairs that might interact; all combinations with HPCBENCH_LONG=1.
 std::vector<Trial> choices(const std::string& model) {
   const bool all = std::getenv("HPCBENCH_LONG") != nullptr;
   std::vector<Trial> trials;
@@ -130,7 +130,7 @@ TEST_CASE("sums are made in the order of the ranks: zero1, zero2 and fsdp agree 
   }
 }
 
-TEST_CASE("a checkpoint of any strategy goes on in any other, at another number of ranks") {
+TEST_CASE("any strategy continues a checkpoint of any other, at another number of ranks") {
   for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adamw}) {
     Trial trial;
     trial.model = "chain";

@@ -1,6 +1,6 @@
-// Gloo's thread tries the lock of a connection again and again while another thread holds it. Where ranks are threads and there
-// are more of them than cores, the holder waits for a core that this thread burns: two thirds of the time of these tests. Here
-// a try that fails sleeps a moment, which changes no result.
+// Gloo's thread tries the lock of a connection again and again while another thread holds it. If ranks are threads and there
+// are more of them than cores, the holder waits for a core that this thread occupies: two thirds of the time of these tests.
+// Here a failed try sleeps a moment, which changes no result.
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// fsdp whose units are cut up among some ranks, with replicas between them (shard_size).
+// fsdp whose units are cut among some ranks, with replicas between them (shard_size).
 #include <string>
 
 #include "base/error.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("cut up among some ranks: memory of a part, bytes of the parts' and th
     CHECK(static_cast<double>(statistics.memory.peak(Held::optimizer)) == doctest::Approx(2 * bytes / 2).epsilon(0.05));
     CHECK(static_cast<double>(statistics.memory.peak(Held::parameters)) == doctest::Approx(bytes / 2 + 2 * unit).epsilon(0.05));
     const double sent = static_cast<double>(statistics.traffic.bytes_sent) / static_cast<double>(statistics.steps);
-    // Two gathers and a sum of halves, but for the last unit's second gather; half of the sum again over two replicas.
+    // Two gathers and a sum of halves, except the last unit's second gather; half of the sum again over two replicas.
     CHECK(sent == doctest::Approx(3 * bytes / 2 - unit / 2 + bytes / 2).epsilon(0.05));
   }
 }

@@ -1,4 +1,4 @@
-// What the ranks write as shards is what they would have gathered, bit for bit.
+// The shards that the ranks write equal the state that they would have gathered, bit for bit.
 #include <ATen/ops/arange.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ TrainingCheckpoint checkpoint_of(const Kept& kept) {
   return checkpoint;
 }
 
-/// Writes the shards of all ranks and their index; how many there are.
+/// Writes the shards of all ranks and their index; returns their number.
 std::size_t write_in_shards(const std::filesystem::path& path, const std::vector<RankResult>& results) {
   const TrainingCheckpoint checkpoint = checkpoint_of(results.front().kept);
   std::filesystem::create_directories(shard_folder(path));
@@ -56,7 +56,7 @@ void check_shards(const Trial& trial, std::size_t shards) {
   CHECK(joined.kept.steps == trial.steps);
 }
 
-/// What this process has read so far, from files and else; 0 where the kernel does not count it.
+/// Returns how much this process has read so far, from files and elsewhere; 0 if the kernel does not count it.
 std::int64_t bytes_read() {
   std::ifstream counts("/proc/self/io");
   std::string name;
@@ -165,7 +165,7 @@ TEST_CASE("shards that are missing, damaged or of others are refused by name") {
   std::filesystem::rename(aside, second);
   CHECK(error().empty());
 
-  // What the index says agrees with the files, but they are not those of a whole state.
+  // The index agrees with the files, but they are not those of a whole state.
   const auto with_shards = [&](const std::vector<std::size_t>& ranks) {
     std::vector<ShardEntry> entries;
     for (const std::size_t rank : ranks) entries.push_back(write_checkpoint_shard(path, 1, *results[rank].shard, checkpoint));

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Calls `work` for each rank in a thread of its own, all with the same memory; what each threw.
+/// Calls `work` for each rank in a separate thread, all with the same memory; returns what each threw.
 std::vector<std::string> share_memory(int ranks, milliseconds timeout,
                                       const std::function<void(int rank, SharedMemory& memory)>& work) {
   std::vector<std::unique_ptr<SharedMemory>> memories;
@@ -41,7 +41,7 @@ std::vector<std::string> share_memory(int ranks, milliseconds timeout,
   return errors;
 }
 
-/// What rank `rank` brings: no two sums of these are equal in another order.
+/// Returns the input of rank `rank`: no two sums of these are equal in another order.
 template <class T>
 std::vector<T> values_of(int rank, std::size_t elements) {
   std::vector<T> values(elements);
@@ -50,7 +50,7 @@ std::vector<T> values_of(int rank, std::size_t elements) {
   return values;
 }
 
-/// ((v0 + v1) + v2) + ..., as the ranks shall have it.
+/// ((v0 + v1) + v2) + ..., as the ranks must compute it.
 template <class T>
 std::vector<T> sum_in_order(int ranks, std::size_t elements) {
   std::vector<T> sum = values_of<T>(0, elements);
@@ -72,7 +72,7 @@ void check_sums(int ranks, std::size_t elements) {
     std::vector<T> data = values_of<T>(rank, elements);
     memory.sum(data.data(), elements);
     whole[place] = data == wanted;
-    // The chunks of equal size at the beginning: summed one by one, then brought together.
+    // The chunks of equal size at the beginning: summed one by one, then joined.
     const std::size_t chunk = elements / static_cast<std::size_t>(ranks);
     data = values_of<T>(rank, elements);
     memory.sum_own_chunk(data.data(), chunk * static_cast<std::size_t>(ranks));
@@ -107,7 +107,7 @@ TEST_CASE("shared memory: a rank that does not come, one that goes, and one that
   };
   const auto late = share_memory(2, milliseconds(1500), [&](int rank, SharedMemory& memory) {
     if (rank == 1) begin(memory, 100);
-    // Rank 0, whose memory stands beyond its thread, never comes.
+    // Rank 0, whose memory outlives its thread, never arrives.
   });
   CHECK(late[1] == "Timed out waiting 1500ms for rank 0 (shared memory)");
   const auto gone = share_memory(2, milliseconds(60000), [&](int rank, SharedMemory& memory) {
@@ -137,7 +137,7 @@ TEST_CASE("shared memory: a process that ends without a word is noticed, and lea
   CHECK(waitpid(other, &status, 0) == other);
 }
 
-TEST_CASE("shared memory that is not to be had is refused with what to do instead") {
+TEST_CASE("unavailable shared memory is refused with an alternative") {
   const SharedMemory memory(0, 2, milliseconds(1000));
   const std::string wrong = memory.address() + "0";  // another token
   CHECK_THROWS_AS(SharedMemory(1, 2, milliseconds(1000), wrong), InputError);
@@ -174,7 +174,7 @@ TEST_CASE("every strategy through shared memory: as through Gloo, bit for bit wh
       CHECK(worst_gradient(results.front(), reference) <= 1);
       CHECK(worst_state(results.front(), reference, trial) <= 1);
       for (const RankResult& result : results) CHECK(bits_of(result) == bits_of(results.front()));
-      // Gloo's ring of three sums in an order of its own.
+      // Gloo's ring of three sums in its own order.
       if (ranks <= 2 || std::string(strategy) != "ddp") CHECK(bits_of(results.front()) == bits_of(by_gloo.front()));
       CHECK(results.front().statistics.traffic.bytes_sent == by_gloo.front().statistics.traffic.bytes_sent);
       CHECK(results.front().statistics.overlapped_steps == by_gloo.front().statistics.overlapped_steps);

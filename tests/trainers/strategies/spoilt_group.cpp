@@ -67,7 +67,7 @@ class SpoiltExchange : public Exchange {
   }
 
  private:
-  /// Padding is zero; what stands before it is not.
+  /// Padding is zero; elements before it are not.
   static void forget_last(const at::Tensor& own) {
     const at::Tensor places = at::nonzero(own);
     if (places.numel() > 0) own.narrow(0, places[-1].item<std::int64_t>(), 1).zero_();
@@ -81,7 +81,7 @@ class SpoiltExchange : public Exchange {
     own_chunk(flat).copy_(own);
   }
 
-  /// What was gathered before is gathered as it was then. The tensors are held, so that none has the place of another.
+  /// Gathers the earlier values. The tensors are held, so that none gets the place of another.
   void make_stale(const at::Tensor& flat) {
     const at::NoGradGuard no_grad;
     for (const Gathered& before : gathered_) {

@@ -8,7 +8,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// A number of the last event of a file.
+/// Returns a number of the last event of a file.
 double field_of(const std::string& events, const std::string& name) {
   const std::size_t end = events.rfind("\"run_end\"");
   REQUIRE(end != std::string::npos);
@@ -19,8 +19,8 @@ double field_of(const std::string& events, const std::string& name) {
 }
 
 struct Measured {
-  double by_strategy = 0;  // bytes a step, as the strategy counts
-  double by_kernel = 0;    // as the kernel counts
+  double by_strategy = 0;  // bytes a step, by the strategy's count
+  double by_kernel = 0;    // by the kernel's count
   double steps = 0;
 };
 
@@ -56,7 +56,7 @@ Measured train_processes(const std::string& strategy, int ranks) {
   CHECK(field_of(events, "peak_activation_bytes") > 0);
   CHECK(field_of(events, "imbalance") >= 1);
   CHECK(field_of(events, "compute_max_s") >= field_of(events, "compute_s"));
-  // Every rank says what it computed itself, and all agree about the ranks.
+  // Every rank reports its own computing time, and all agree on the statistics over the ranks.
   double mean_s = 0;
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string own = slurp(rank == 0 ? folder / "events.jsonl" : folder / "events.jsonl." + std::to_string(rank));
@@ -69,7 +69,7 @@ Measured train_processes(const std::string& strategy, int ranks) {
 
 }  // namespace
 
-TEST_CASE("processes send what the formulas say, by the kernel's count, too") {
+TEST_CASE("processes send as much as the formulas state, by the kernel's count, too") {
   constexpr double kLstm = 4 * 64 * 28 + 4 * 64 * 64 + 2 * 4 * 64, kMiddle = 64 * 32 + 32, kLast = 32 * 10 + 10;
   for (const int ranks : {2, 4}) {
     const double once = 4.0 * (ranks - 1) / ranks;

@@ -49,7 +49,7 @@ std::vector<NamedTensor> copies(const std::vector<NamedTensor>& tensors) {
   return copied;
 }
 
-/// The samples of one rank in a micro-batch: r, r + W, ... of the global batch.
+/// Returns the samples of one rank in a micro-batch: r, r + W, ... of the global batch.
 std::vector<MicroBatch> batches_of(const Trial& trial, std::int64_t step, int rank, int ranks) {
   std::vector<MicroBatch> batches;
   for (std::int64_t micro = 0; micro < trial.micro_batches; ++micro) {
@@ -64,7 +64,8 @@ void count_parameters(const Model& model, RankResult& result) {
   for (const NamedTensor& parameter : model.parameters) result.parameters += parameter.tensor.numel();
 }
 
-/// The most that tensors of this process, of all ranks together, take beside what is there, while they look at the state.
+/// Returns the maximum of tensor memory of this process, all ranks together, in addition to the present memory, while they
+/// visit the state.
 std::int64_t bytes_to(const std::function<void()>& look, Strategy& strategy, int rank) {
   strategy.barrier();
   const std::int64_t before = TensorMemory::unnamed_bytes();
@@ -73,7 +74,7 @@ std::int64_t bytes_to(const std::function<void()>& look, Strategy& strategy, int
   look();
   strategy.barrier();
   const std::int64_t peak = TensorMemory::peak_unnamed_bytes();
-  strategy.barrier();  // what the others hold next is not of this
+  strategy.barrier();  // later memory of the others does not belong to this
   return peak - before;
 }
 
@@ -113,7 +114,7 @@ void run_rank(const Trial& trial, int rank, int ranks, SpoiltGroup* group, RankR
   for (std::int64_t step = strategy->optimizer_steps(); step < trial.steps; ++step) {
     const std::vector<double> losses = read_all(strategy->forward_backward(batches_of(trial, step, rank, ranks)));
     result.losses.insert(result.losses.end(), losses.begin(), losses.end());
-    // What ddp gives are its gradients themselves; its reducer divides where no exchange of ours is.
+    // ddp's results are its gradients themselves; its reducer divides if no exchange of ours is used.
     if (trial.strategy == "ddp" && trial.mutation == Mutation::skip_division_by_world_size) {
       for (const NamedTensor& gradient : strategy->gather_gradients()) gradient.tensor.mul_(ranks);
     }

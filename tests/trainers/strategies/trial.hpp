@@ -11,14 +11,14 @@
 
 namespace hpcbench::train {
 
-/// What a run leaves behind, as checkpoints hold it.
+/// The results of a run, as checkpoints hold them.
 struct Kept {
   std::vector<NamedTensor> model;
   std::vector<NamedTensor> optimizer;
   std::int64_t steps = 0;
 };
 
-/// A training in fp64 (unless `single`) on fixed global batches, which are the same however many ranks share them.
+/// A training in fp64 (unless `single`) on fixed global batches, which are the same for any number of ranks.
 struct Trial {
   std::string strategy = "baseline";
   int ranks = 1;                    // threads of this process, each with its own model; for dp: devices
@@ -41,7 +41,7 @@ struct Trial {
   std::optional<GradientCompression> compression = {};
   bool shared_memory = false;  // exchanged through memory of the host, not Gloo
   Mutation mutation = Mutation::none;
-  std::optional<Kept> from;                 // goes on from there, to `steps`
+  std::optional<Kept> from;                 // continues from there, to `steps`
   std::vector<const Device*> devices = {};  // one for each rank; none: CPUs
 };
 
@@ -49,21 +49,21 @@ double learning_rate_of(const Trial& trial);
 
 struct RankResult {
   std::vector<NamedTensor> gradients;  // averaged, of the first step
-  std::optional<double> norm;          // of the first step, where it is clipped
+  std::optional<double> norm;          // of the first step, if it is clipped
   Kept kept;
   std::vector<double> losses;       // this rank's, all micro-batches
-  std::int64_t visit_bytes = 0;     // of the first rank: the most that all held while they visited the state and kept nothing
+  std::int64_t visit_bytes = 0;     // of the first rank: the maximum held by all while they visited the state and kept nothing
   std::optional<StateShard> shard;  // a copy
-  std::int64_t shard_bytes = 0;     // of the first rank: the most that all held while they took their shards
+  std::int64_t shard_bytes = 0;     // of the first rank: the maximum held by all while they took their shards
   StrategyStatistics statistics;
   std::int64_t parameters = 0;  // elements
   std::string error;
 };
 
-/// Every rank's result; throws where a rank ended with an error that `may_fail` does not allow.
+/// Returns every rank's result; throws if a rank ended with an error that `may_fail` does not allow.
 std::vector<RankResult> run_trial(const Trial& trial, bool may_fail = false);
 
-/// The bytes of all state, to be compared bit for bit.
+/// Returns the bytes of all state, to be compared bit for bit.
 std::string bits_of(const RankResult& result);
 
 /// Largest ||a - b|| / (tolerance ||b||) over the tensors, those that are gauge parameters by their own rule: at most

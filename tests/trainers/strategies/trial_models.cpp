@@ -23,7 +23,7 @@ class TrialTask : public Task {
   Trial trial_;
 };
 
-/// A number that looks drawn: splitmix64.
+/// Returns a number that looks drawn: splitmix64.
 std::uint64_t drawn(std::uint64_t number) {
   number += 0x9e3779b97f4a7c15;
   number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,5 +1,5 @@
 // usage: trainer_fault_worker (exception | memory) RANK STEP run --strategy ddp ...
-// Trains as `hpcbench-train run ...` does; in rank RANK, after the backward pass of step STEP, something goes wrong.
+// Trains like `hpcbench-train run ...`; in rank RANK, after the backward pass of step STEP, injects the fault.
 #include <ATen/ops/empty.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ int work(const std::vector<std::string>& arguments) {
   TrainingHooks hooks;
   hooks.after_backward = [&](std::int64_t step, Strategy&) {
     if (step != fault_step || world.rank != rank) return;
-    if (arguments[0] == "exception") throw std::runtime_error("a fault that a trial asked for");
+    if (arguments[0] == "exception") throw std::runtime_error("a fault that a trial requested");
     at::empty({kMoreThanThereIs}, at::kByte).fill_(1);
   };
   return run_training(command.settings, world, hooks);

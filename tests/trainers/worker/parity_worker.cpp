@@ -1,6 +1,6 @@
 // usage: trainer_parity_worker OUTPUT (exact | skip_division | kill_at_N | term_at_N | kill_rank_R_at_call_N) run --strategy
-// ddp ... (N: every rank gets SIGKILL, or rank 0 SIGTERM, in the middle of step N; or rank R SIGKILL before the N-th call of
-// those that make a checkpoint what it is: pwrite, fsync, rename and remove.) Trains as `hpcbench-train run ...` does, and
+// ddp ... (N: every rank gets SIGKILL, or rank 0 SIGTERM, in the middle of step N; or rank R SIGKILL before its N-th call
+// among pwrite, fsync, rename and remove, which complete a checkpoint.) Trains like `hpcbench-train run ...`, and
 // writes to OUTPUT.RANK the averaged gradients of the first and of the last step and the state at the end, as lines `NAME
 // COUNT`, each followed by COUNT doubles.
 #include <ATen/core/Tensor.h>
@@ -37,7 +37,7 @@ int work(const std::vector<std::string>& arguments) {
     kill_at_call(call);
   TrainingHooks hooks;
   hooks.after_backward = [&](std::int64_t step, Strategy& strategy) {
-    // ddp's gradients themselves: as if nobody had divided by the number of ranks.
+    // ddp's gradients themselves: as if they were not divided by the number of ranks.
     if (arguments[1] == "skip_division") {
       for (const NamedTensor& gradient : strategy.gather_gradients()) gradient.tensor.mul_(world.size);
     }

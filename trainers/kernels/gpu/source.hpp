@@ -2,8 +2,8 @@
 
 namespace hpcbench::train::kernels {
 
-/// Kernels for GPUs, in CUDA C++, as GpuProgram compiles them: cmake puts words.inc, NAME_arguments.inc and NAME_kernels.inc
-/// into the program.
+/// Sources of GPU kernels, in CUDA C++, for GpuProgram to compile: cmake embeds words.inc, NAME_arguments.inc and
+/// NAME_kernels.inc in the program.
 const char* adamw_gpu_source();
 const char* bert_gpu_source();
 

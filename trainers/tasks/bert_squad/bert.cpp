@@ -54,7 +54,7 @@ void set_dropout(BertStep& step, const BertDropout& dropout) {
   }
 }
 
-/// So that a pass draws the same whatever was drawn before it: after a resumption, too.
+/// So that a pass draws the same bits whatever was drawn before it, also in a resumed run.
 void seed_generator(at::Device device, const DropoutKey& key, std::int64_t place) {
   const std::uint64_t seed = kernels::dropout_site(key.seed, key.step, static_cast<std::uint64_t>(place), 0).key;
   at::Generator generator = at::globalContext().defaultGenerator(device);
@@ -140,7 +140,7 @@ at::Tensor Bert::logits(const BertBatch& batch, const DropoutKey* dropout) {
   const auto layers = static_cast<int>(state_->config.num_hidden_layers);
   at::Tensor x = in_unit(model, 0, [&] { return bert_embeddings(step); });
   for (int number = 0; number < layers; ++number) x = in_unit(model, number + 1, [&] { return bert_layer(step, number, x); });
-  // The last layer's result, held by the step that the result's graph holds, would hold itself for ever.
+  // Otherwise the last layer's result, held by the step, which the result's graph holds, would keep itself alive forever.
   step->matrix = at::Tensor();
   return in_unit(model, layers + 1, [&] { return bert_head(step, x); });
 }

@@ -60,7 +60,7 @@ at::Tensor BertBuffers::take_table(const TouchedRows& touched, at::IntArrayRef s
 BertBuffers::Table& BertBuffers::find_table(std::size_t size_bytes) {
   for (Table& table : tables_) {
     if (table.storage.use_count() != 1) continue;
-    // The rows of the first pass are few pages; those of a training are all, and one by one they cost more than at once.
+    // The rows of the first pass are few pages; a training needs all, which cost more one by one than at once.
     if (!table.is_large) table = fresh_table(size_bytes, kernels::Pages::large);
     return table;
   }
@@ -71,7 +71,7 @@ void BertBuffers::begin_pass(std::int64_t rows) {
   const std::lock_guard lock(mutex_);
   if (rows <= most_rows_) return;
   most_rows_ = rows;
-  // First all that is too small, then what is larger: the system takes the new pages from the old ones.
+  // Frees buffers that are too small before taking larger ones: the system reuses the pages.
   std::erase_if(storages_, [](const at::Storage& storage) { return storage.use_count() == 1; });
   arena_ = kernels::PageArena(touch_in_parallel);
 }

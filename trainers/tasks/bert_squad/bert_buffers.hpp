@@ -11,23 +11,23 @@
 
 namespace hpcbench::train {
 
-/// Memory for activations and gradients that is used again from step to step. A buffer is in use as long as a tensor lives
-/// that was made from it, whoever holds that tensor; page faults of fresh memory cost some percent of a step.
+/// Memory for activations and gradients that is reused from step to step. A buffer is in use while a tensor lives that was made
+/// from it; page faults of fresh memory cost some percent of a step.
 class BertBuffers {
  public:
-  /// A forward pass over so many rows of tokens begins. One of more than there ever were gives back what is not in use.
+  /// Begins a forward pass over this many rows of tokens. A pass larger than all before releases buffers that are not in use.
   void begin_pass(std::int64_t rows);
-  /// Contiguous, on the CPU, not initialised.
+  /// Returns a contiguous tensor on the CPU, not initialised.
   at::Tensor take(at::IntArrayRef sizes, at::ScalarType type);
-  /// The gradient of a table for the pass that has begun: zeros. Rows of it may be written that this pass or a later one marks,
-  /// and no others, so that only those are made 0 again. `touched` is the same in all calls.
+  /// Returns the gradient of a table for the current pass: zeros. Only rows that this pass or a later one marks may be written,
+  /// because only those are reset to 0. `touched` is the same in all calls.
   at::Tensor take_table(const TouchedRows& touched, at::IntArrayRef sizes, at::ScalarType type);
 
  private:
   struct Table {
     at::Storage storage;
     std::int64_t passes = 0;  // rows that no later pass touched are 0
-    bool is_large = false;    // its pages are
+    bool is_large = false;    // its pages are large
   };
   at::Storage find(std::size_t size_bytes);
   static Table fresh_table(std::size_t size_bytes, kernels::Pages pages);

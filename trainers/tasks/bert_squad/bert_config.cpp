@@ -25,7 +25,7 @@ struct ConfigInteger {
   const char* key;
   std::int64_t BertConfig::*member;
   std::int64_t least;
-  std::int64_t most;  // far above what exists, far below what overflows
+  std::int64_t most;  // far above existing models, far below an overflow
 };
 
 constexpr ConfigInteger kConfigIntegers[] = {
@@ -38,7 +38,7 @@ constexpr ConfigInteger kConfigIntegers[] = {
     {"type_vocab_size", &BertConfig::type_vocab_size, 2, 1'000'000},  // a question and its context are two types
 };
 
-/// Values of keys that would change the model and that only one value is understood of.
+/// Keys whose values would change the model, and the only supported value of each.
 struct FixedKey {
   const char* key;
   const char* value;  // JSON, also the default

@@ -23,22 +23,22 @@ struct BertConfig {
   double initializer_range = 0.02;
 };
 
-/// The sizes that have a name: tiny, small, base, large (layers/hidden/heads/intermediate 2/128/2/512, 4/256/4/1024,
+/// Returns the named sizes: tiny, small, base, large (layers/hidden/heads/intermediate 2/128/2/512, 4/256/4/1024,
 /// 12/768/12/3072, 24/1024/16/4096).
 const std::vector<std::string>& bert_size_names();
 BertConfig bert_config_of_size(const std::string& name);  // InputError for another name
 
-/// DataError names the file and key: no BERT, hidden_act other than gelu, position embeddings other than absolute, sizes
-/// that do not fit each other.
+/// DataError names the file and key: not a BERT, hidden_act other than gelu, position embeddings other than absolute,
+/// inconsistent sizes.
 BertConfig read_bert_config(const std::filesystem::path& path);
 
-/// As BertForQuestionAnswering.from_pretrained wants it.
+/// In the form that BertForQuestionAnswering.from_pretrained reads.
 void write_bert_config(const std::filesystem::path& path, const BertConfig& config, const std::string& torch_dtype);
 
-/// do_lower_case of a tokenizer_config.json; nothing where there is no such file or it does not say. DataError: broken JSON.
+/// Returns do_lower_case of a tokenizer_config.json; nullopt if the file or the key is missing. DataError: broken JSON.
 std::optional<bool> read_lower_case(const std::filesystem::path& path);
 
-/// As BertTokenizerFast.from_pretrained wants it: without it, it would drop case and accents.
+/// In the form that BertTokenizerFast.from_pretrained reads: without the file it would drop case and accents.
 void write_tokenizer_config(const std::filesystem::path& path, const BertConfig& config, bool lower_case);
 
 }  // namespace hpcbench::train

@@ -37,7 +37,7 @@ class EagerBert {
 
  private:
   at::Tensor embeddings() {
-    // Backward looks at the numbers again, when the batch may be gone.
+    // Backward reads the numbers again, when the batch may be gone.
     const auto ids = [&](const std::int64_t* numbers) {
       return at::from_blob(const_cast<std::int64_t*>(numbers), {rows_.tokens}, at::kLong).clone().to(weights_.word.device());
     };
@@ -68,7 +68,7 @@ class EagerBert {
     return at::cat(contexts);
   }
 
-  /// All rows at once, where they are of one size: [tokens, hidden]. Padding among the keys is at -inf.
+  /// Computes all rows at once if they are of one size: [tokens, hidden]. Padding among the keys is at -inf.
   at::Tensor attention_of_equal_rows(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                      const kernels::DropoutSite& site) {
     const std::int64_t heads = config_.num_attention_heads;
@@ -89,7 +89,7 @@ class EagerBert {
     return at::matmul(probabilities, split(value)).transpose(1, 2).reshape({rows_.tokens, config_.hidden_size});
   }
 
-  /// [rows, 1, 1, size]: true where a key is padding; undefined where none is.
+  /// Returns [rows, 1, 1, size]: true for keys that are padding; undefined without padding.
   at::Tensor padded_keys(std::int64_t size) const {
     bool any = false;
     at::Tensor padding = at::zeros({rows_.count, 1, 1, size}, at::kBool);
@@ -102,7 +102,7 @@ class EagerBert {
     return any ? padding : at::Tensor();
   }
 
-  /// One row, all heads: [size, hidden]. Padding is left out of the keys, which is what a mask of -inf comes to.
+  /// Computes one row, all heads: [size, hidden]. Padding is omitted from the keys, which equals a mask of -inf.
   at::Tensor attention_of_row(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, std::int64_t row,
                               const kernels::DropoutSite& site) {
     const std::int64_t heads = config_.num_attention_heads;
@@ -151,7 +151,7 @@ at::Tensor eager_logits(const BertWeights& weights, const BertConfig& config, co
 }
 
 at::Tensor eager_loss_sums(const BertBatch& batch, const at::Tensor& logits, bool pad_in_softmax) {
-  // A sum over nothing: 0, with a gradient, where no position counts.
+  // An empty sum: 0, with a gradient, if no position counts.
   at::Tensor sums[2] = {logits.narrow(0, 0, 0).sum(), logits.narrow(0, 0, 0).sum()};
   for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
     for (std::int64_t column = 0; column < 2; ++column) {

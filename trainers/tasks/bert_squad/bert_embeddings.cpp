@@ -51,7 +51,7 @@ at::Tensor zeros_of_table(const BertStep& step, const at::Tensor& table) {
   return gradient;
 }
 
-/// Of the table of words, by far the largest: where nobody else writes into gradients, only rows of tokens are touched.
+/// For the table of words, by far the largest: only rows of tokens are touched, if no other code writes into gradients.
 template <class T>
 at::Tensor zeros_of_words(const BertStep& step) {
   TouchedRows& touched = *step.touched;
@@ -64,7 +64,7 @@ at::Tensor zeros_of_words(const BertStep& step) {
   return gradient;
 }
 
-/// dz added to the rows of `gradient`, which are 0.
+/// Adds dz to the rows of `gradient`, which are 0.
 template <class T>
 at::Tensor embedding_gradient(const BertStep& step, const at::Tensor& gradient, const at::Tensor& dz, const std::int64_t* rows,
                               std::int64_t skip) {

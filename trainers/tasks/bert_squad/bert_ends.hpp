@@ -6,13 +6,13 @@ namespace hpcbench::train {
 
 /// The first and the last part of the fused model.
 
-/// Word, position and type embeddings, LayerNorm, dropout: [., H].
+/// Returns word, position and type embeddings with LayerNorm and dropout: [., H].
 at::Tensor bert_embeddings(const std::shared_ptr<BertStep>& step);
 
-/// [tokens, 2] from the last layer's output.
+/// Returns [tokens, 2] from the last layer's output.
 at::Tensor bert_head(const std::shared_ptr<BertStep>& step, const at::Tensor& x);
 
-/// eager_loss_sums() in one pass.
+/// Computes eager_loss_sums() in one pass.
 at::Tensor bert_loss_sums(const BertBatch& batch, const at::Tensor& logits, bool pad_in_softmax);
 
 }  // namespace hpcbench::train

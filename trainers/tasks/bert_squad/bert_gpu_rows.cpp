@@ -21,7 +21,7 @@ using kernels::kPiece;
 
 constexpr std::int64_t kMostHidden = 1024;  // more do not fit into the registers of bert_norm's warps
 
-/// Blocks of each multiprocessor: as many as find room at once. Each of backward's writes sums of its own.
+/// Blocks of each multiprocessor: as many as fit at once. Each block of backward writes its own sums.
 constexpr std::int64_t kNormBlocks = 8;
 constexpr std::int64_t kNormBackwardBlocks = 2;
 constexpr std::int64_t kColumnBlocks = 4;
@@ -32,7 +32,7 @@ std::int64_t threads_of(std::int64_t warps) { return warps * kernels::kLanes; }
 
 at::Tensor in_fp32(at::IntArrayRef sizes, const at::Tensor& like) { return at::empty(sizes, like.options().dtype(at::kFloat)); }
 
-/// As kernels read it, 16 bytes at a time: a parameter may stand anywhere in a strategy's flat tensor.
+/// Aligned for kernels, which read 16 bytes at a time: a parameter may begin anywhere in a strategy's flat tensor.
 at::Tensor aligned(const at::Tensor& tensor) {
   constexpr std::uintptr_t kBytes = 16;
   return reinterpret_cast<std::uintptr_t>(tensor.data_ptr()) % kBytes == 0 ? tensor : tensor.clone();

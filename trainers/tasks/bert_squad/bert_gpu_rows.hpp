@@ -14,29 +14,29 @@
 
 namespace hpcbench::train {
 
-/// Why the kernels of kernels/gpu do not take a model of this size: `hidden_size is 100, but ...`; empty: they do.
+/// Returns why the kernels of kernels/gpu do not support a model of this size: `hidden_size is 100, but ...`; empty if they do.
 std::string why_no_bert_kernels(const BertConfig& config);
 
-/// The kernels for a model of this size, for the process's current GPU and later ones. InputError for a size that they do not
-/// take, naming `kernels: torch`; std::runtime_error as compile_gpu_program().
+/// Returns the kernels for a model of this size, for the process's current GPU and later ones. InputError for an unsupported
+/// size, naming `kernels: torch`; std::runtime_error like compile_gpu_program().
 std::shared_ptr<const GpuProgram> compile_bert_kernels(const BertConfig& config, bool bf16);
 
-/// Dropout in front of a normalisation: what is drawn of each token (kernels::row_key()). The keys are those on the GPU, so
-/// that a launch that is captured draws anew each time.
+/// Dropout before a normalisation: the keys of its bits for each token (kernels::row_key()). The keys are on the GPU, so that
+/// each replay of a captured launch draws new bits.
 struct GpuDropout {
-  kernels::DropoutSite site;  // but for its key
+  kernels::DropoutSite site;  // except its key
   at::Tensor token_keys;      // int64 [rows], on the GPU
   at::Tensor site_keys;       // int64, on the GPU: those of all sites, by their numbers
 };
 
-/// What BertGpuRows::norm() makes, of which backward needs the last two.
+/// The result of BertGpuRows::norm(); backward needs the last two fields.
 struct GpuNorm {
   at::Tensor y;           // [rows, hidden]: `sum` normalised
   at::Tensor sum;         // [rows, hidden]: x after dropout, plus the residual
   at::Tensor statistics;  // fp32 [2, rows]: the mean of `sum`, and 1 / its standard deviation
 };
 
-/// `partial`, here and below: fp32 [some, columns], whose columns' sums are meant; see BertGpuRows::sums().
+/// `partial`, here and below: fp32 [some, columns], to be summed over rows; see BertGpuRows::sums().
 struct GpuNormGradients {
   at::Tensor of_sum, of_x;  // [rows, hidden]: by the residual, and by x
   at::Tensor partial;       // 3 * hidden columns: the derivatives by gamma and beta, and the sums of the columns of `of_x`
@@ -47,23 +47,24 @@ struct GpuSummed {
   at::Tensor matrix, partial;
 };
 
-/// What a layer of BERT does between its products, in one pass over memory each. All matrices are contiguous, begin at
-/// a multiple of 16 bytes, and are bf16 or fp32 as the program was compiled for, on one GPU.
+/// The operations of a BERT layer between its products, in one pass over memory each. All matrices are contiguous, begin at a
+/// multiple of 16 bytes, and are bf16 or fp32 as the program was compiled for, on one GPU.
 class BertGpuRows {
  public:
   explicit BertGpuRows(std::shared_ptr<const GpuProgram> program) : program_(std::move(program)) {}
 
-  /// x is written over.
+  /// Overwrites x.
   GpuNorm norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& gamma, const at::Tensor& beta,
                const GpuDropout& dropout, double eps) const;
   GpuNormGradients norm_backward(const at::Tensor& towards, const GpuNorm& saved, const at::Tensor& gamma,
                                  const GpuDropout& dropout) const;
-  /// The derivative by x of gelu(x), which is written over `towards`.
+  /// Returns the derivative by x of gelu(x), and overwrites `towards` with it.
   GpuSummed gelu_backward(const at::Tensor& towards, const at::Tensor& x) const;
-  /// [rows, 3 * columns] of three matrices of [rows, columns], whose rows are contiguous: a view where they are parts of one.
+  /// Returns [rows, 3 * columns] from three matrices of [rows, columns], whose rows are contiguous: a view if they are parts of
+  /// one.
   GpuSummed join(const std::array<at::Tensor, 3>& parts) const;
 
-  /// The sums of at most four matrices, fp32, one behind the other, by one launch.
+  /// Returns the sums of at most four matrices, fp32, one behind the other, by one launch.
   at::Tensor sums(const std::vector<at::Tensor>& partial) const;
 
  private:

@@ -20,7 +20,7 @@ struct BertHeadState : torch::CustomClassHolder {
   at::Tensor x;  // [tokens, H]
 };
 
-/// Two columns are no work for bf16: the head is computed in the parameters' type.
+/// Two columns gain nothing from bf16: the head is computed in the parameters' type.
 class BertHeadFunction : public torch::autograd::Function<BertHeadFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
@@ -55,7 +55,7 @@ struct BertTargets {
   std::array<std::vector<BertTarget>, 2> targets;
 };
 
-/// log of the sum of e^x over n numbers that stand 2 apart, in fp64.
+/// Returns the log of the sum of e^x over n numbers at a distance of 2, in fp64.
 template <class T>
 double log_sum_exp(const T* x, std::int64_t n) {
   double largest = -HUGE_VAL;

@@ -11,7 +11,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// What the layer's node of the graph keeps.
+/// The data in the layer's node of the graph.
 struct BertLayerState : torch::CustomClassHolder {
   std::shared_ptr<BertStep> step;
   std::int64_t number = 0;
@@ -60,7 +60,7 @@ class BertLayerFunction : public torch::autograd::Function<BertLayerFunction> {
     const BertLayerGradients gradients = with_bert_types(*state.step, [&]<class T, class M>(T, M) {
       return BertLayerPass<T, M>(*state.step, state.number).backward(dy, state.saved);
     });
-    state.saved = {};  // the graph lives on until the loss is let go
+    state.saved = {};  // the graph lives until the loss is released
     variable_list result = {gradients.x};
     result.insert(result.end(), gradients.parameters.begin(), gradients.parameters.end());
     result.resize(result.size() + 2);  // step and number

@@ -6,9 +6,9 @@
 
 namespace hpcbench::train {
 
-/// What a layer's backward needs of its forward. In each line: rows are tokens, M is the type of products.
+/// The part of a layer's forward that its backward needs. In each line: rows are tokens, M is the type of products.
 struct BertLayerSaved {
-  at::Tensor x;                       // [., H] T: the layer's input, all there is with checkpointing
+  at::Tensor x;                       // [., H] T: the layer's input, the only value with checkpointing
   at::Tensor matrix;                  // [., H] M: the same, for products
   std::array<at::Tensor, 4> weights;  // query-key-value, attention.output, intermediate, output: M, [out, in]
   at::Tensor qkv, context;            // [., 3H], [., H] M
@@ -25,7 +25,7 @@ struct BertLayerGradients {
   std::vector<at::Tensor> parameters;
 };
 
-/// One encoder layer: x [., H] -> y [., H].
+/// Returns one encoder layer: x [., H] -> y [., H].
 at::Tensor bert_layer(const std::shared_ptr<BertStep>& step, std::int64_t number, const at::Tensor& x);
 
 }  // namespace hpcbench::train

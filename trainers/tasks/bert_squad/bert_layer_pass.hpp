@@ -5,7 +5,8 @@
 
 namespace hpcbench::train {
 
-/// Forward and backward of an encoder layer, by hand: products through the library, everything between them in one pass each.
+/// Forward and backward of an encoder layer, without autograd: products through the library, everything between them in one
+/// pass each.
 template <class T, class M>
 class BertLayerPass {
  public:
@@ -17,7 +18,7 @@ class BertLayerPass {
         hidden_(step.config.hidden_size),
         inner_(step.config.intermediate_size) {}
 
-  /// y, and in `saved` what backward needs; step.matrix becomes y for products.
+  /// Returns y, and stores in `saved` what backward needs; step.matrix becomes y for products.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& matrix, BertLayerSaved& saved) {
     saved.x = x;
     saved.matrix = matrix.defined() ? matrix : to_matrix(x);
@@ -51,7 +52,7 @@ class BertLayerPass {
     return y;
   }
 
-  /// What `saved` holds is let go as soon as it is not needed, for the gradients that come next.
+  /// Releases the tensors in `saved` as soon as possible, to make room for the next gradients.
   BertLayerGradients backward(const at::Tensor& dy, BertLayerSaved& saved) {
     // The feed-forward part: y = norm(dropout(gelu(y1 Wi + bi) Wo + bo) + y1).
     const NormDerivative second =
@@ -94,7 +95,7 @@ class BertLayerPass {
 
  private:
   static constexpr bool kSame = std::is_same_v<T, M>;
-  static constexpr std::int64_t kGrain = 16384;  // elements: less is not worth a second thread
+  static constexpr std::int64_t kGrain = 16384;  // elements: less does not justify a second thread
 
   struct NormInputs {
     const at::Tensor& a;
@@ -122,7 +123,7 @@ class BertLayerPass {
     }
   }
 
-  /// [3H, H]: the tensors themselves where they stand side by side in one storage, else a copy.
+  /// [3H, H]: the tensors themselves if they are adjacent in one storage, else a copy.
   at::Tensor joined_weights() const {
     const at::Tensor* parts[] = {&weights_.query.weight, &weights_.key.weight, &weights_.value.weight};
     const std::int64_t size = hidden_ * hidden_;
@@ -243,7 +244,7 @@ class BertLayerPass {
     return args;
   }
 
-  /// Tasks are handed out one by one, since rows differ in length; what a task computes does not depend on who does it.
+  /// Threads take tasks one by one, since rows differ in length; the result of a task does not depend on its thread.
   void run_attention(void (*kernel)(const kernels::Attention<T, M>&, std::int64_t, std::int64_t),
                      const kernels::Attention<T, M>& args) const {
     std::int64_t longest = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kLow32 = 0xffffffff;
 
-/// x ^= x >> shift, of numbers below 2^32.
+/// x ^= x >> shift, for numbers below 2^32.
 void fold_bits(at::Tensor& bits, std::int64_t shift) { bits.bitwise_xor_(bits.__rshift__(shift)); }
 
 /// The low 32 bits of bits * factor: int64 wraps, and keeps them.

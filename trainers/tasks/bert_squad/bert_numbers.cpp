@@ -12,7 +12,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// How many tokens fill up.
+/// Returns the number of filling tokens.
 std::int64_t filler_of(const BertRows& rows, std::int64_t multiple) {
   std::int64_t row = 0;
   while (row < rows.count && rows.size(row) == rows.size(0)) ++row;
@@ -25,7 +25,7 @@ std::vector<std::int64_t> filled(const std::int64_t* numbers, std::int64_t count
   return all;
 }
 
-/// Fixed: two stretches of each row, the second of which may be empty, and the longest row's size as the most of both.
+/// Fixed: two stretches for each row, the second of which may be empty, and the longest row's size as the maximum of both.
 VarlenRows varlen_rows(const BertRows& rows, std::int64_t filler, bool is_fixed) {
   VarlenRows varlen;
   varlen.queries = varlen.keys = {0};
@@ -71,7 +71,7 @@ std::vector<std::int64_t> gold_of(const BertBatch& batch, bool pad_in_softmax) {
   return gold;
 }
 
-/// Which logits compete, row by row, first those of starts, and where each token's two stand among them.
+/// The competing logits, row by row, those of starts first, and the positions of each token's two among them.
 struct Competing {
   std::vector<std::int64_t> from;
   std::vector<float> beyond;
@@ -101,7 +101,7 @@ Competing competing_of(const BertBatch& batch, bool pad_in_softmax, std::int64_t
   return all;
 }
 
-/// By their numbers.
+/// Returns the keys of all sites, by their numbers.
 std::vector<std::int64_t> site_keys_of(const BertDropout& dropout, const BertConfig& config) {
   std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + 3 * config.num_hidden_layers));
   const auto add = [&keys](const kernels::DropoutSite& site) { keys[site.number] = static_cast<std::int64_t>(site.key); };
@@ -115,12 +115,12 @@ std::vector<std::int64_t> site_keys_of(const BertDropout& dropout, const BertCon
 
 }  // namespace
 
-/// Puts numbers one after the other.
+/// Packs numbers one after the other.
 class BertNumbers::Packer {
  public:
   explicit Packer(BertNumbers& numbers) : numbers_(numbers) {}
 
-  /// `values`, of 64 or 32 bits, as the tensor `part`, in as many places of 64 bits as they need.
+  /// Packs `values`, of 64 or 32 bits, as the tensor `part`, in as many places of 64 bits as they need.
   template <class Value>
   void add(at::Tensor& part, const std::vector<Value>& values) {
     constexpr std::size_t kPlaceBytes = 8;
@@ -162,12 +162,12 @@ BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const 
   packer.add(rows.queries_there, std::vector<std::int32_t>(rows.queries.begin(), rows.queries.end()));
   packer.add(rows.keys_there, std::vector<std::int32_t>(rows.keys.begin(), rows.keys.end()));
   shape.insert(shape.end(), {rows.most_queries, rows.most_keys});
-  if (!batch.starts.empty()) add_targets(packer, batch, form.pad_in_softmax, filler);  // loss() asks for them
+  if (!batch.starts.empty()) add_targets(packer, batch, form.pad_in_softmax, filler);  // loss() needs them
   packer.pack();
 }
 
 void BertNumbers::add_targets(Packer& packer, const BertBatch& batch, bool pad_in_softmax, std::int64_t filler) {
-  std::int64_t counted[2] = {0, 0};  // starts, ends: what their losses are divided by
+  std::int64_t counted[2] = {0, 0};  // starts, ends: divisors of their losses
   for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
     const std::int64_t competing = bert_target(batch, pad_in_softmax, row, false).competing;
     widest = std::max(widest, competing);

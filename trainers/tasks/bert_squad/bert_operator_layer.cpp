@@ -27,7 +27,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// A layer's tensors by their places, query, key and value as one: parameters, their copies or their gradients.
+/// The places of a layer's tensors, with query, key and value as one: parameters, their copies or their gradients.
 enum LayerTensor : std::size_t {
   kQkvWeight,
   kQkvBias,
@@ -44,7 +44,7 @@ enum LayerTensor : std::size_t {
   kLayerTensors
 };
 
-/// Tensors one below the other: a view where they stand so in memory, else a copy.
+/// Returns tensors one below the other: a view if they are adjacent in memory, else a copy.
 at::Tensor below_each_other(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
   const auto follows = [](const at::Tensor& next, const at::Tensor& last) {
     return next.is_alias_of(last) && next.storage_offset() == last.storage_offset() + last.numel();
@@ -70,7 +70,8 @@ LayerTensors parameters_of(const BertLayerWeights& layer) {
           layer.output_norm.bias};
 }
 
-/// Copies in another type, by one operator, into `copies` where these are there; the tensors themselves where all are of it.
+/// Returns copies in another type, by one operator, written into `copies` if given; the tensors themselves if all have that
+/// type.
 LayerTensors in_type(const LayerTensors& tensors, at::ScalarType type, LayerTensors copies = {}) {
   if (std::ranges::all_of(tensors, [type](const at::Tensor& each) { return each.scalar_type() == type; })) return tensors;
   if (copies.empty()) {
@@ -80,15 +81,15 @@ LayerTensors in_type(const LayerTensors& tensors, at::ScalarType type, LayerTens
   return copies;
 }
 
-/// What a normalisation keeps.
+/// The values that a normalisation keeps.
 struct NormSaved {
   at::Tensor x;
   at::Tensor mean, inverse_deviation;  // of LibTorch's operator
-  at::Tensor mask;                     // of dropout in front of it, where it cannot be drawn again
+  at::Tensor mask;                     // of the dropout before it, if it cannot be drawn again
   at::Tensor statistics;               // of BertGpuRows
 };
 
-/// What the layer's node of the graph keeps.
+/// The data in the layer's node of the graph.
 struct OperatorLayerState : torch::CustomClassHolder {
   std::shared_ptr<const OperatorPass> pass;
   std::int64_t number = 0;
@@ -117,14 +118,14 @@ class OperatorLayerPass {
     return residual_norm(z, state_.y, p, output_norm());
   }
 
-  /// The derivative by x, then those by the parameters.
+  /// Returns the derivative by x, then those by the parameters.
   std::pair<at::Tensor, LayerTensors> backward(const at::Tensor& towards) {
     const LayerTensors p = state_.copies.empty() ? parameters() : std::move(state_.copies);
     auto [of_last, of_z] = residual_norm_backward(towards, p, output_norm());
     of_[kOutputWeight] = weight_gradient(of_z, state_.activated);
     const at::Tensor of_inner = gelu_backward(at::mm(of_z, p[kOutputWeight]));
     of_[kInnerWeight] = weight_gradient(of_inner, state_.y);
-    const at::Tensor of_y = of_last.addmm_(of_inner, p[kInnerWeight]);  // nobody else needs it any more
+    const at::Tensor of_y = of_last.addmm_(of_inner, p[kInnerWeight]);  // not needed elsewhere
     auto [of_added, of_attended] = residual_norm_backward(of_y, p, attention_norm());
     of_[kAttentionWeight] = weight_gradient(of_attended, state_.context);
     const at::Tensor of_qkv = attention_backward(at::mm(of_attended, p[kAttentionWeight]));
@@ -136,7 +137,7 @@ class OperatorLayerPass {
  private:
   LayerTensors parameters() const { return in_type(parameters_of(step_.weights->layers[number_]), step_.matrix_type()); }
 
-  /// A normalisation, with what stands in front of it: its input is `bias`'s product after dropout plus a residual.
+  /// A normalisation and the operations before it: its input is `bias`'s product after dropout plus a residual.
   struct NormPlace {
     std::size_t weight, bias;  // LayerTensors
     const kernels::DropoutSite& site;
@@ -151,7 +152,7 @@ class OperatorLayerPass {
     return {site, step_.numbers->token_keys, step_.numbers->site_keys};
   }
 
-  /// Of x after dropout, plus `residual`. Nobody else has x.
+  /// Normalises x after dropout, plus `residual`. Must be the only owner of x.
   at::Tensor residual_norm(const at::Tensor& x, const at::Tensor& residual, const LayerTensors& p,
                            const NormPlace& place) const {
     NormSaved& saved = place.saved;
@@ -172,7 +173,7 @@ class OperatorLayerPass {
     return y;
   }
 
-  /// The derivatives by the residual and by x; those by the normalisation's parameters and by the bias of x are noted.
+  /// Returns the derivatives by the residual and by x; records those by the normalisation's parameters and by the bias of x.
   std::pair<at::Tensor, at::Tensor> residual_norm_backward(const at::Tensor& towards, const LayerTensors& p,
                                                            const NormPlace& place) {
     const NormSaved& saved = place.saved;
@@ -191,7 +192,7 @@ class OperatorLayerPass {
     return {of_sum, of_x};
   }
 
-  /// Nobody else has `towards`.
+  /// Must be the only owner of `towards`.
   at::Tensor gelu_backward(const at::Tensor& towards) {
     if (pass_.gpu_rows) {
       const GpuSummed made = pass_.gpu_rows->gelu_backward(towards, state_.inner);
@@ -203,8 +204,9 @@ class OperatorLayerPass {
     return of_inner;
   }
 
-  /// By a product's weight. Beside our kernels, whose sums are fp32, the sums of bf16 products on a GPU are not rounded to bf16
-  /// on their way to the parameters' fp32; else one operator copies all gradients of a layer, which have to be of one type.
+  /// Returns the gradient of a product's weight. Beside our kernels, whose sums are fp32, the sums of bf16 products on a GPU
+  /// are not rounded to bf16 on their way to the parameters' fp32; otherwise one operator copies all gradients of a layer,
+  /// which must then have one type.
   at::Tensor weight_gradient(const at::Tensor& towards, const at::Tensor& x) const {
     const bool is_widened = pass_.gpu_rows && towards.is_cuda() && towards.scalar_type() == at::kBFloat16;
     return is_widened ? at::mm(towards.t(), x, at::kFloat) : at::mm(towards.t(), x);
@@ -253,7 +255,7 @@ class OperatorLayerPass {
     return {site.rate(), is_hashed, draw, back};
   }
 
-  /// Those that are not added up yet, all by one launch.
+  /// Sums all pending partial sums by one launch.
   void add_partial_sums() {
     if (partial_sums_.empty()) return;
     std::vector<at::Tensor> partial;
@@ -269,7 +271,7 @@ class OperatorLayerPass {
     }
   }
 
-  /// Whose sums are the derivatives by the parameters at `places`, side by side.
+  /// Partial sums, which are the derivatives by the parameters at `places`, side by side.
   struct PartialSums {
     at::Tensor partial;
     std::vector<std::size_t> places;  // LayerTensors
@@ -290,7 +292,7 @@ class OperatorLayerFunction : public torch::autograd::Function<OperatorLayerFunc
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, at::TensorList /*parameters*/,
                             const c10::intrusive_ptr<OperatorLayerState>& state) {
-    const at::AutoDispatchBelowADInplaceOrView no_graph;  // nor the way through its dispatch
+    const at::AutoDispatchBelowADInplaceOrView no_graph;  // nor the cost of its dispatch
     at::Tensor result = OperatorLayerPass(*state).forward(x);
     context->saved_data["state"] = at::IValue::make_capsule(state);
     return result;
@@ -302,7 +304,7 @@ class OperatorLayerFunction : public torch::autograd::Function<OperatorLayerFunc
     TORCH_CHECK(!state.used, "error: backward through this forward pass of BERT was done before");
     const at::AutoDispatchBelowADInplaceOrView no_graph;
     auto [of_x, of] = OperatorLayerPass(state).backward(derivatives[0].contiguous());
-    // The graph lives on until the loss is let go; its tensors do not.
+    // The graph lives until the loss is released; its tensors do not.
     const auto pass = state.pass;
     state.attention = {};
     state.attention_norm = state.output_norm = {};

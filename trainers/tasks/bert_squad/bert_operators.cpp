@@ -15,7 +15,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// The numbers of a pass, as a node of the graph keeps them.
+/// The numbers of a pass, held by a node of the graph.
 struct NumbersHolder : torch::CustomClassHolder {
   explicit NumbersHolder(std::shared_ptr<const BertNumbers> held) : numbers(std::move(held)) {}
   std::shared_ptr<const BertNumbers> numbers;
@@ -33,7 +33,7 @@ std::shared_ptr<const BertNumbers> kept_numbers(AutogradContext& context) {
   return static_cast<NumbersHolder&>(*capsule).numbers;
 }
 
-/// The sums of each token's word, position and type. It keeps no parameters, which may be away between the passes.
+/// The sums of each token's word, position and type. It keeps no parameters, which may be freed between the passes.
 class OperatorEmbeddingsFunction : public torch::autograd::Function<OperatorEmbeddingsFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& word, const at::Tensor& position,
@@ -53,7 +53,7 @@ class OperatorEmbeddingsFunction : public torch::autograd::Function<OperatorEmbe
   }
 };
 
-/// The logits that compete, [rows * 2 * widest], each beside those that it competes with.
+/// The competing logits, [rows * 2 * widest], each beside its competitors.
 class CompetingFunction : public torch::autograd::Function<CompetingFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& logits,
@@ -69,7 +69,7 @@ class CompetingFunction : public torch::autograd::Function<CompetingFunction> {
   }
 };
 
-/// The logits as CompetingFunction orders them, where each token's compete.
+/// Returns the logits in the order of CompetingFunction, if every token's compete.
 at::Tensor ends_apart(const at::Tensor& logits, std::int64_t rows) {
   return logits.view({rows, -1, 2}).transpose(1, 2).reshape({-1});
 }
@@ -91,7 +91,7 @@ at::Tensor operator_logits(const std::shared_ptr<BertStep>& step, const Model& m
   pass->rows = step->numbers->rows;
   if (step->options.gpu_program) pass->gpu_rows.emplace(step->options.gpu_program);
   const auto layers = static_cast<int>(step->config.num_hidden_layers);
-  // Where a unit's parameters may be away, each layer makes its own copies.
+  // If a unit's parameters may be freed, each layer makes its own copies.
   std::vector<LayerTensors> copies =
       model.before_unit ? std::vector<LayerTensors>(static_cast<std::size_t>(layers)) : layer_copies(*step);
   at::Tensor x = in_unit(model, 0, [&] { return operator_embeddings(*pass, step->numbers); });

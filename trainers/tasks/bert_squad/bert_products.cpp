@@ -6,7 +6,7 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 
-// Not in an installed header, so it may be absent from another LibTorch: a weak symbol is then null.
+// No installed header declares it, so another LibTorch may lack it: a weak symbol is then null.
 namespace at::native {
 __attribute__((weak)) void mkldnn_matmul(const Tensor& a, const Tensor& b, const Tensor& out, float beta, float alpha);
 }
@@ -15,9 +15,9 @@ namespace hpcbench::train {
 
 namespace {
 
-/// mkldnn_matmul throws on processors without AVX-512, for fp32 as well, and where ONEDNN_MAX_CPU_ISA allows less: one small
-/// product shows whether it does. Where ATEN_CPU_CAPABILITY allows less, it is not called either, so that the other path can be
-/// tested on any processor.
+/// mkldnn_matmul throws on processors without AVX-512, also for fp32, and if ONEDNN_MAX_CPU_ISA allows less: one small product
+/// tests it. If ATEN_CPU_CAPABILITY allows less, it is not called either, so that the other path can be tested on any
+/// processor.
 bool onednn_takes_fp32() {
   if (at::native::mkldnn_matmul == nullptr || at::get_cpu_capability() != "AVX512") return false;
   const at::Tensor one = at::ones({1, 1}, at::kFloat);

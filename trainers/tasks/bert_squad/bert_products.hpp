@@ -11,7 +11,8 @@ namespace hpcbench::train {
 /// decides").
 void bert_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);
 
-/// Rows that a matrix of `tokens` rows gets, those beyond being 0: oneDNN makes code for each shape, so there should be few.
+/// Returns the number of rows to allocate for `tokens` rows, the additional ones being 0: oneDNN compiles code for each shape,
+/// so there should be few.
 std::int64_t bert_padded_rows(std::int64_t tokens);
 
 }  // namespace hpcbench::train

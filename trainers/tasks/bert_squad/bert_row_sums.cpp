@@ -20,7 +20,7 @@ at::Tensor RowSums::of(const at::Tensor& matrix) const {
 RowSumsPlan RowSumsPlanner::plan() const {
   const bool is_bound = bounds_.rows > 0;
   const std::int64_t most = is_bound ? bounds_.of_one : counts_.empty() ? 0 : *std::max_element(counts_.begin(), counts_.end());
-  // As many rows in the longest stretch as there are stretches in the longest result.
+  // As many rows in the longest stretch as stretches in the longest result.
   const auto length = std::max<std::int32_t>(1, static_cast<std::int32_t>(std::ceil(std::sqrt(most))));
   RowSumsPlan plan;
   plan.kept = std::ssize(counts_);
@@ -41,14 +41,15 @@ RowSumsPlan RowSumsPlanner::plan() const {
   return plan;
 }
 
-/// Row 0, over and over, in stretches of their own, then empty stretches; and results that take these, none more than others.
+/// Fills up with row 0, repeatedly, in separate stretches, then with empty stretches; and with results for these, none longer
+/// than others.
 void RowSumsPlanner::fill_up(RowSumsPlan& plan, std::int32_t length) const {
   const auto taken = static_cast<std::int32_t>(plan.rows.size());
   const auto used = static_cast<std::int32_t>(plan.stretches.size());
   const auto rows = static_cast<std::int32_t>(bounds_.rows);
   plan.rows.resize(static_cast<std::size_t>(rows), 0);
   for (std::int32_t begin = taken; begin < rows; begin += length) plan.stretches.push_back(begin);
-  // Each result that takes any, and the filling, ends with a stretch that may not be full.
+  // Each non-empty result, and the filling, ends with a stretch that may not be full.
   const auto most = static_cast<std::int32_t>(bounds_.results) + 1 + rows / length;
   TORCH_CHECK(taken <= rows && std::ssize(plan.stretches) <= most, "more rows or results than the plan's bounds");
   plan.stretches.resize(static_cast<std::size_t>(most), rows);

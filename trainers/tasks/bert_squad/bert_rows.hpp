@@ -8,7 +8,7 @@
 
 namespace hpcbench::train {
 
-/// A BertBatch that has been checked, with what every token needs to know of itself.
+/// A BertBatch that has been checked, with the properties of every token.
 struct BertRows {
   std::int64_t tokens = 0;
   std::int64_t count = 0;                 // of rows
@@ -24,11 +24,11 @@ struct BertRows {
   }
 };
 
-/// InputError names the row and token that do not fit the model: an id beyond the vocabulary, a row longer than there are
-/// positions, empty, or with fewer tokens than `lengths` says.
+/// InputError names the row and token that do not fit the model: an id beyond the vocabulary, a row longer than the number of
+/// positions, empty, or with fewer tokens than `lengths` states.
 BertRows check_rows(const BertBatch& batch, const BertConfig& config);
 
-/// The places of the model where dropout stands, in one step. Without a key all of them are off.
+/// The places of the model with dropout, in one step. Without a key all of them are off.
 struct BertDropout {
   BertDropout(const DropoutKey* key, const BertConfig& config) : key_(key), config_(config) {}
 
@@ -47,8 +47,8 @@ struct BertDropout {
   const BertConfig& config_;
 };
 
-/// Where a row's gold position stands, or nothing if it is ignored: it is clamped to [0, n] and ignored at n, the number of
-/// positions that compete (the row's length, padding included if `pad_in_softmax`).
+/// Returns the place of a row's gold position, or nullopt if it is ignored: it is clamped to [0, n] and ignored at n, the
+/// number of competing positions (the row's length, padding included if `pad_in_softmax`).
 struct BertTarget {
   std::int64_t competing = 0;
   std::int64_t position = 0;

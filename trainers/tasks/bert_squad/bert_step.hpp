@@ -16,7 +16,7 @@
 
 namespace hpcbench::train {
 
-/// What the fused parts of one forward pass share; backward keeps it alive.
+/// Data that the fused parts of one forward pass share; backward keeps it alive.
 struct BertStep {
   BertConfig config;
   BertOptions options;
@@ -29,10 +29,10 @@ struct BertStep {
   std::int64_t padded_rows = 0;                // of all matrices of tokens; rows from rows.tokens on are 0
   kernels::DropoutSite embeddings_site;
   std::vector<kernels::DropoutSite> attention_sites, attention_output_sites, output_sites;  // one a layer
-  /// Of LibTorch's operators in bf16: the layers' parameters, written again by each pass. Memory of earlier passes, as 290
-  /// small allocations a step take the host a millisecond.
+  /// For LibTorch's operators in bf16: the layers' parameters, written again by each pass. It reuses the memory of earlier
+  /// passes, because 290 small allocations a step take the host a millisecond.
   std::shared_ptr<std::vector<at::Tensor>> copies;
-  at::Tensor matrix;  // bf16: the last layer's output as the next one's products want it
+  at::Tensor matrix;  // bf16: the last layer's output as input of the next one's products
 
   at::ScalarType matrix_type() const { return options.bf16 ? at::kBFloat16 : options.type; }
   at::Tensor take(at::IntArrayRef sizes, at::ScalarType type) const { return buffers->take(sizes, type); }
@@ -58,7 +58,7 @@ void bert_parallel(void (*kernel)(const Args&, std::int64_t, std::int64_t), cons
   at::parallel_for(0, count, grain, [&](std::int64_t begin, std::int64_t end) { kernel(args, begin, end); });
 }
 
-/// Rows from `first` on become 0.
+/// Sets the rows from `first` on to 0.
 inline void bert_zero_rows(const at::Tensor& matrix, std::int64_t first) {
   const std::int64_t rows = matrix.size(0) - first;
   if (rows <= 0) return;

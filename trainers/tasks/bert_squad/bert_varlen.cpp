@@ -21,7 +21,7 @@ namespace {
 
 enum class VarlenKernel { plain, flash, efficient };
 
-/// The device's kernels draw their own dropout, and want rows of 16 bytes.
+/// Returns the kernel for attention: the device's kernels draw their own dropout, and require rows of 16 bytes.
 VarlenKernel varlen_kernel(at::Device place, at::ScalarType type, std::int64_t width, bool is_hashed) {
   if (!place.is_cuda() || is_hashed) return VarlenKernel::plain;
   if (type == at::kBFloat16 && width % 8 == 0 && width <= 256) return VarlenKernel::flash;
@@ -34,7 +34,7 @@ VarlenKernel varlen_kernel(const VarlenSaved& saved, const VarlenDropout& dropou
   return varlen_kernel(query.device(), query.scalar_type(), query.size(2), dropout.rate > 0 && dropout.is_hashed);
 }
 
-/// Rows begin..end of a tensor, head by head: [heads, end - begin, width], in fp32 at least.
+/// Returns rows begin..end of a tensor, head by head: [heads, end - begin, width], at least in fp32.
 at::Tensor heads_of(const at::Tensor& tokens, std::int64_t begin, std::int64_t end) {
   const at::Tensor part = tokens.narrow(0, begin, end - begin).transpose(0, 1);
   return part.scalar_type() == at::kBFloat16 ? part.to(at::kFloat) : part;
@@ -42,7 +42,7 @@ at::Tensor heads_of(const at::Tensor& tokens, std::int64_t begin, std::int64_t e
 
 double scale_of(const at::Tensor& query) { return 1 / std::sqrt(static_cast<double>(query.size(2))); }
 
-/// The numbers where a stretch begins and ends.
+/// The first and last number of a stretch.
 struct VarlenSpan {
   std::int64_t begin, end;
 };
@@ -56,7 +56,7 @@ at::Tensor plain_attention(const VarlenRows& rows, const VarlenDropout& dropout,
   for (std::size_t stretch = 0; stretch + 1 < rows.queries.size(); ++stretch) {
     const auto [begin, end] = span_of(rows.queries, stretch);
     const auto [first_key, last_key] = span_of(rows.keys, stretch);
-    if (begin == end) continue;  // padding, which nobody asks
+    if (begin == end) continue;  // padding, which no query attends to
     const std::int64_t row = std::ssize(saved.softmax);
     const at::Tensor scores = at::matmul(heads_of(saved.query, begin, end) * scale_of(saved.query),
                                          heads_of(saved.key, first_key, last_key).transpose(1, 2));
@@ -153,7 +153,7 @@ at::Tensor varlen_attention(const VarlenRows& rows, const VarlenDropout& dropout
     case VarlenKernel::plain:
       break;
   }
-  // In profiles it is one thing, as the device's kernels are.
+  // In profiles it is one operator, like the device's kernels.
   RECORD_FUNCTION(kVarlenForward, std::vector<c10::IValue>());
   return plain_attention(rows, dropout, saved);
 }

@@ -18,7 +18,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// What fills a parameter, which is zeros when it is made.
+/// The initial values of a parameter, whose memory begins as zeros.
 enum class BertFill { normal, zero, one };
 
 struct BertParameterPlan {
@@ -26,7 +26,7 @@ struct BertParameterPlan {
   BertFill fill;
 };
 
-/// What a thread draws at a time: some groups of normal numbers of one parameter.
+/// The work of a thread at a time: some groups of normal numbers of one parameter.
 struct BertDraw {
   kernels::NormalFill fill;
   std::int64_t begin;
@@ -56,8 +56,8 @@ class BertParameters {
             add(name + ".bias", {config_.hidden_size}, BertFill::zero)};
   }
 
-  /// Three linear layers whose weights, and whose biases, are thirds of one tensor. The thirds are made from the storage, not
-  /// as views: parameters are leaves.
+  /// Three linear layers whose weights and biases are thirds of one tensor each. The thirds are made from the storage, not as
+  /// views: parameters are leaves.
   void query_key_value(const std::string& name, BertLayerWeights& layer) {
     const std::int64_t hidden = config_.hidden_size;
     const at::Tensor weights = make({3 * hidden, hidden});
@@ -80,7 +80,7 @@ class BertParameters {
       const at::Tensor& tensor = model_.parameters[plan.index].tensor;
       if (plan.fill == BertFill::one) tensor.fill_(1.0);
       if (plan.fill != BertFill::normal) continue;
-      // In fp64 the same numbers.
+      // The same numbers in fp64.
       const at::Tensor drawn = type_ == at::kFloat ? tensor : at::empty(tensor.sizes(), at::kFloat);
       if (type_ != at::kFloat) to_convert.emplace_back(tensor, drawn);
       add_draws(model_.parameters[plan.index].name, drawn, draws);
@@ -96,7 +96,7 @@ class BertParameters {
   }
 
  private:
-  /// Zeros.
+  /// Returns zeros.
   at::Tensor make(at::IntArrayRef sizes) {
     const auto count = static_cast<std::size_t>(c10::multiply_integers(sizes));
     const std::shared_ptr<void> memory = arena_.take(count * c10::elementSize(type_));
@@ -105,7 +105,7 @@ class BertParameters {
   }
 
   void add_draws(const std::string& name, const at::Tensor& tensor, std::vector<BertDraw>& draws) const {
-    constexpr std::int64_t kGroups = 2048;  // of a draw
+    constexpr std::int64_t kGroups = 2048;  // of one unit of work
     std::uint64_t key = kernels::mix_bits(seed_);
     for (const char c : name) key = kernels::mix_bits(key ^ static_cast<unsigned char>(c));
     const kernels::NormalFill fill{key, config_.initializer_range, tensor.numel(), tensor.data_ptr<float>()};

@@ -39,8 +39,8 @@ struct BertWeights {
 inline constexpr std::int64_t kPaddingToken = 0;
 
 /// Makes the parameters on the CPU and lists them in `model`. Linear and embedding weights are N(0, initializer_range), drawn
-/// in fp32 from a generator of their own each (seed and name), so that fp32 and fp64 models of a seed are equal; biases are 0,
-/// LayerNorms 1 and 0. The weights of query, key and value of a layer stand side by side in memory, and so do their biases.
+/// in fp32, each from its own generator (seed and name), so that fp32 and fp64 models of a seed are equal; biases are 0,
+/// LayerNorms 1 and 0. The weights of query, key and value of a layer are adjacent in memory, and so are their biases.
 BertWeights make_bert_weights(const BertConfig& config, at::ScalarType type, std::uint64_t seed, Model& model);
 
 }  // namespace hpcbench::train

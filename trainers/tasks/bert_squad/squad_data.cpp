@@ -47,7 +47,7 @@ SquadFiles squad_files(const Settings& settings) {
 
 std::string in_words(std::int64_t count, const char* what) { return concat(count, " ", what, count == 1 ? "" : "s"); }
 
-/// Keeps the first `share` of the questions for training, and lets the rest validate if nothing else does.
+/// Keeps the first `share` of the questions for training, and uses the rest for validation if there is no other data for it.
 void split_by_questions(SquadData& data, double share, bool rest_validates) {
   const std::int64_t questions = data.train->questions();
   const std::int64_t kept =
@@ -63,7 +63,7 @@ void split_by_questions(SquadData& data, double share, bool rest_validates) {
                              rest_validates ? concat(", ", questions - kept, " validate") : "", " (train_share ", share, ")")});
 }
 
-/// What a person should know of a cache that could not be kept.
+/// Stores the note about a cache that could not be kept.
 void take_note(SquadData& data, const SquadFeatures& features) {
   if (const auto& note = features.note()) data.notes.push_back({"cache", *note});
 }

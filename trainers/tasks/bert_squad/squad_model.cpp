@@ -12,8 +12,8 @@ namespace hpcbench::train {
 
 namespace {
 
-/// cuBLAS chooses its kernels, and LibTorch asks for memory, anew for each number of tokens: on an H100 packed rows of
-/// BERT-large took 31 ms a step, in 19 of which the GPU was busy.
+/// cuBLAS chooses kernels, and LibTorch allocates memory, for each new number of tokens: on an H100 packed rows of BERT-large
+/// took 31 ms a step, in 19 of which the GPU was busy.
 constexpr std::int64_t kTokensMultiple = 64;
 
 constexpr const char* kDefaultVocabulary = "data/bert-base-uncased-vocab.txt";
@@ -52,14 +52,14 @@ BertOptions bert_options(const Settings& settings) {
   return options;
 }
 
-/// A vocabulary with case that is read without it, or the reverse, trains well enough to go unnoticed.
+/// A cased vocabulary that is read without case, or the reverse, trains well enough to go unnoticed.
 void add_case_note(const Settings& settings, const std::filesystem::path& folder, std::vector<Note>& notes) {
   const std::filesystem::path path = folder / "tokenizer_config.json";
   const std::optional<bool> lower_case = read_lower_case(path);
   if (!lower_case || *lower_case != settings.own<SquadSettings>().cased) return;
   notes.push_back(
       {"letter_case",
-       concat(path.string(), " says do_lower_case ", *lower_case ? "true" : "false", ", but here case is ",
+       concat(path.string(), " has do_lower_case ", *lower_case ? "true" : "false", ", but here case is ",
               settings.own<SquadSettings>().cased ? "kept (cased is true)" : "dropped (cased is false): is --cased missing?")});
 }
 

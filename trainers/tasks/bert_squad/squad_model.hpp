@@ -11,13 +11,13 @@
 
 namespace hpcbench::train {
 
-/// Where the model and its word pieces come from.
+/// The source of the model and its word pieces.
 struct BertSource {
-  std::optional<std::filesystem::path> folder;  // absent: random weights of the size that `model` names
+  std::optional<std::filesystem::path> folder;  // nullopt: random weights of the size in `model`
   std::filesystem::path vocabulary;
 };
 
-/// From `model` and `vocab`. InputError where neither a size nor a folder is named, or no vocabulary is there.
+/// Finds the source from `model` and `vocab`. InputError if neither a size nor a folder is named, or the vocabulary is missing.
 BertSource find_bert_source(const Settings& settings);
 
 struct SquadModel {
@@ -26,10 +26,10 @@ struct SquadModel {
   std::vector<Note> notes;
 };
 
-/// Own, if there are kernels for the model's size on a GPU, else torch.
+/// Returns own if there are kernels for the model's size on a GPU, else torch.
 KernelChoice kernels_of(const Settings& settings, const BertSource& source);
 
-/// The model as the settings want it, its weights loaded or drawn from the seed. DataError or InputError where vocabulary,
+/// Returns the model for the settings, with weights loaded or drawn from the seed. DataError or InputError if vocabulary,
 /// max_length and model do not fit each other.
 SquadModel make_squad_model(const Settings& settings, const BertSource& source, std::int64_t vocabulary_size);
 

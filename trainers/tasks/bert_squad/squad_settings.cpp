@@ -51,7 +51,7 @@ void set_squad_defaults(Settings& s) {
   s.log_every = 1;
 }
 
-/// What Hugging Face's Trainer, and PyTorch Lightning with torch.optim.AdamW, do where nothing is said (docs/bert-squad.md).
+/// Applies the defaults of Hugging Face's Trainer, and of PyTorch Lightning with torch.optim.AdamW (docs/bert-squad.md).
 void apply_squad_preset(Settings& s) {
   const Preset preset = s.own<SquadSettings>().preset;
   if (preset == Preset::huggingface) {
@@ -97,12 +97,12 @@ void check_squad_with_torch(const Settings& settings) {
   }
 }
 
-/// What stands between a layer's products; the rest is LibTorch's.
+/// Kernels for the operations between a layer's products; LibTorch computes the rest.
 bool has_squad_gpu_kernels(const Settings& settings) {
   return settings.precision != Precision::fp64 && settings.own<SquadSettings>().attention != AttentionKind::eager;
 }
 
-/// The plain form of attention draws by the hash.
+/// Returns whether the settings avoid the plain form of attention, which draws by the hash.
 bool can_squad_draw_on_device(const Settings& settings) {
   return settings.own<SquadSettings>().attention != AttentionKind::eager;
 }

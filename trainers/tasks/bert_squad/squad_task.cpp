@@ -29,7 +29,7 @@ namespace {
 
 using PredictionsJson = nlohmann::json;
 
-/// What the model says of one feature.
+/// The model's output for one feature.
 struct OwnLogits {
   std::vector<float> start;
   std::vector<float> end;
@@ -64,7 +64,7 @@ class BertSquad final : public Task {
       lengths_.push_back(static_cast<std::int32_t>((*data_.train)[number].input_ids.size()));
   }
 
-  /// Batches come to the model's device piece by piece: the tokens of a step are small.
+  /// Batches are moved to the model's device one by one: the tokens of a step are small.
   void place(at::Device place) override { move_model(bert_->model(), place); }
 
   std::vector<Note> notes() const override { return notes_; }
@@ -158,7 +158,7 @@ class BertSquad final : public Task {
     std::vector<PredictionsJson> parts;
     std::size_t count = 0;
     for (const std::string& text : of_ranks) count += parts.emplace_back(PredictionsJson::parse(text)).size();
-    // Rank r of W answered the questions r, r + W ...: by turns they come in the file's order.
+    // Rank r of W answered the questions r, r + W ...: interleaving restores the file's order.
     std::vector<std::pair<std::string, std::string>> all;
     for (std::size_t number = 0; number < count; ++number) {
       const PredictionsJson& each = parts[number % parts.size()][number / parts.size()];
@@ -201,7 +201,7 @@ class BertSquad final : public Task {
     return all;
   }
 
-  /// The logits of every row: where padding competes, as at Hugging Face, those of its padding too.
+  /// Takes the logits of every row: if padding competes, as in Hugging Face's model, including those of its padding.
   void take_logits(const BertBatch& batch, const at::Tensor& logits, std::vector<OwnLogits>& all) const {
     const at::Tensor values = logits.to(at::kCPU, at::kFloat).t().contiguous();  // starts, then ends
     const float* const starts = values.const_data_ptr<float>();

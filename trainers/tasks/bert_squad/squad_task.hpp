@@ -13,7 +13,7 @@ namespace hpcbench::train {
 /// context of one question. Measures: val_loss (mean over the features), em and f1 (per cent, over the questions).
 std::unique_ptr<Task> make_bert_squad(const Settings& settings);
 
-/// `features` and `score`.
+/// Returns `features` and `score`.
 std::vector<TaskCommand> bert_squad_commands();
 
 }  // namespace hpcbench::train

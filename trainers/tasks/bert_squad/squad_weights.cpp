@@ -21,7 +21,7 @@ bool ends_with(const std::string& text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
-/// Tensors of other heads and buffers that carry nothing.
+/// Returns whether a tensor belongs to another head or is a buffer without information.
 bool is_passed_over(const std::string& name) {
   return begins_with(name, "cls.") || begins_with(name, "bert.pooler.") || ends_with(name, ".position_ids");
 }

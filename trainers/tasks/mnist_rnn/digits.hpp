@@ -21,7 +21,7 @@ struct LabelledDigits {
 struct Digits {
   LabelledDigits train;
   LabelledDigits validation;
-  std::optional<std::string> note;  // what a person should know about the split
+  std::optional<std::string> note;  // a note for the user about the split
 };
 
 /// MNIST from a folder with the files' published names, gzipped (`.gz`) or not. With the 60,000 training images, the first

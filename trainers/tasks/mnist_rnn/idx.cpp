@@ -39,7 +39,7 @@ class IdxFile {
 
   [[noreturn]] void fail(const std::string& why) const { throw DataError(concat("error: ", path_.string(), " ", why)); }
 
-  /// Up to `size` bytes; fewer at the end of the file.
+  /// Reads up to `size` bytes; fewer at the end of the file.
   std::size_t read(std::uint8_t* bytes, std::size_t size) {
     std::size_t done = 0;
     while (done < size) {
@@ -65,9 +65,9 @@ class IdxFile {
     if (magic != expected) fail(concat("is no IDX file of ", what, ": its magic number is ", magic, ", not ", expected));
   }
 
-  /// The rest of the file, which must be exactly `size` bytes.
+  /// Reads the rest of the file, which must be exactly `size` bytes.
   std::vector<std::uint8_t> read_rest(std::uint64_t size) {
-    constexpr std::uint64_t kChunk = 1 << 24;  // the header may lie: memory grows with what is really there
+    constexpr std::uint64_t kChunk = 1 << 24;  // the header may be wrong: memory grows with the actual content
     std::vector<std::uint8_t> bytes;
     while (bytes.size() < size) {
       const std::size_t old_size = bytes.size();
@@ -82,7 +82,7 @@ class IdxFile {
   }
 
  private:
-  /// zlib reports a stream that was cut off only here, after it has handed over what there was.
+  /// zlib reports a truncated stream only here, after it has returned its content.
   void check_end() {
     int state = Z_OK;
     gzerror(file_, &state);
@@ -110,7 +110,7 @@ IdxImages read_idx_images(const std::filesystem::path& path) {
   images.rows = file.read_word("rows");
   images.columns = file.read_word("columns");
   constexpr std::int64_t kMaxSide = 4096;
-  if (images.count == 0 || images.rows == 0 || images.columns == 0) file.fail("holds no images, says its header");
+  if (images.count == 0 || images.rows == 0 || images.columns == 0) file.fail("holds no images, according to its header");
   if (images.rows > kMaxSide || images.columns > kMaxSide)
     file.fail(concat("has a wrong header: images of ", images.rows, " x ", images.columns, " pixels"));
   images.pixels = file.read_rest(static_cast<std::uint64_t>(images.count * images.rows * images.columns));

@@ -7,7 +7,7 @@
 namespace hpcbench::train {
 
 /// The file format of MNIST (http://yann.lecun.com/exdb/mnist): a big-endian header (magic number, count, for images rows and
-/// columns, 32 bits each), then one byte a pixel or label. Plain or gzipped.
+/// columns, 32 bits each), then one byte per pixel or label. Plain or gzipped.
 struct IdxImages {
   std::int64_t count = 0;
   std::int64_t rows = 0;
@@ -15,7 +15,7 @@ struct IdxImages {
   std::vector<std::uint8_t> pixels;  // count x rows x columns
 };
 
-/// DataError names the file and says what is wrong with it: unreadable, another magic number, too short, too long.
+/// DataError names the file and the fault: unreadable, another magic number, too short, too long.
 IdxImages read_idx_images(const std::filesystem::path& path);
 std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path);
 

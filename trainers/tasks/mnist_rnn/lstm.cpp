@@ -24,16 +24,16 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Rows of the batch that one thread takes at least, in pairs: below it waking a second thread costs more than it saves.
+/// Minimum number of batch rows for one thread, in pairs: below it waking a second thread costs more than it saves.
 constexpr std::int64_t kPairsOfThread = 4;
 
-/// Threads share the rows of the batch: each takes its own through all steps and waits for no other.
+/// Threads share the rows of the batch: each computes its own through all steps and waits for no other.
 template <class Work>
 void for_rows(std::int64_t batch, const Work& work) {
   at::parallel_for(0, batch / 2, kPairsOfThread, [&](std::int64_t begin, std::int64_t end) { work(2 * begin, 2 * end); });
 }
 
-/// Sizes that the passes do not take: one product a step, the cell in one pass over memory.
+/// For sizes that the passes do not support: one product per step, the cell in one pass over memory.
 void step_forward(const kernels::LstmShape& shape, const at::Tensor& recurrent, const at::Tensor& gates, const at::Tensor& c,
                   const at::Tensor& tanh_c, const at::Tensor& h) {
   const at::Tensor recurrent_t = recurrent.t();
@@ -73,7 +73,7 @@ void run_forward(const kernels::LstmShape& shape, const at::Tensor& recurrent, c
   });
 }
 
-/// `dh` is used up.
+/// Overwrites `dh`.
 void run_backward(const kernels::LstmShape& shape, const at::Tensor& recurrent, const at::Tensor& gates, const at::Tensor& c,
                   const at::Tensor& tanh_c, const at::Tensor& dh, const at::Tensor& dgates) {
   if (!kernels::lstm_pass_fits(shape)) return step_backward(shape, recurrent, gates, c, tanh_c, dh, dgates);
@@ -89,7 +89,7 @@ void run_backward(const kernels::LstmShape& shape, const at::Tensor& recurrent, 
 }
 
 /// Forward and backward of the whole sequence. Saved: inputs, weights, and per step the gates' activations, c, tanh(c) and h; c
-/// and h have one step more, the zeros before the first.
+/// and h have one more step, the zeros before the first.
 class LstmLastState : public torch::autograd::Function<LstmLastState> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& sequences, const at::Tensor& input,

@@ -63,7 +63,7 @@ TensorDigits to_tensors(const LabelledDigits& digits, at::ScalarType type) {
   return {images, at::from_blob(labels, {digits.size()}, at::kByte).to(at::kLong)};
 }
 
-/// [28, B, 28], time first: the sequences of some samples (on the images' device).
+/// Returns [28, B, 28], time first: the sequences of some samples (on the images' device).
 at::Tensor gather(const at::Tensor& images, const at::Tensor& samples, KernelChoice kernels) {
   if (!images.is_cpu()) return images.index_select(1, samples);
   if (kernels == KernelChoice::torch) return images.index_select(0, samples).transpose(0, 1).contiguous();
@@ -104,7 +104,7 @@ class MnistRnn final : public Task {
 
   std::int64_t train_samples() const override { return train_.labels.size(0); }
   std::int64_t validation_samples() const override { return validation_.labels.size(0); }
-  // The variance of a single sample does not exist.
+  // A single sample has no variance.
   std::int64_t least_batch() const override { return settings_.own<MnistSettings>().batch_norm ? 2 : 1; }
   Model& model() override { return model_; }
 
@@ -148,7 +148,7 @@ class MnistRnn final : public Task {
   }
 
  private:
-  /// Samples are a part of their epoch's order, all of which goes to a GPU together.
+  /// Samples are part of their epoch's order, which is copied to a GPU as a whole.
   at::Tensor numbers_there(const at::Tensor& samples) {
     if (place_.is_cpu()) return samples;
     if (!order_.defined() || !samples.is_alias_of(order_)) {
@@ -160,7 +160,7 @@ class MnistRnn final : public Task {
 
   bool draws_on_device() const { return settings_.dropout_bits == DropoutDraw::device; }
 
-  /// So that a pass draws the same whatever was drawn before it: after a resumption, too.
+  /// So that a pass draws the same bits whatever was drawn before it, also in a resumed run.
   void seed_draws(const StepPlace& place) const {
     at::Generator generator = at::globalContext().defaultGenerator(place_);
     const std::lock_guard lock(generator.mutex());

@@ -1,4 +1,4 @@
-// A libnvidia-ml for tests of read_nvml(): one GPU, of which it knows all but the error correction, which fails.
+// A libnvidia-ml for tests of read_nvml(): one GPU, for which it answers everything but the error correction, which fails.
 #include <cstring>
 
 namespace {
@@ -14,7 +14,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
   return std::strcmp(bus, "0000:17:00.0") == 0 ? 0 : 6;
 }
 int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
-  return *millijoules = 5'000'000'250, device == &gpu ? 0 : 2;  // more than 32 bits have
+  return *millijoules = 5'000'000'250, device == &gpu ? 0 : 2;  // more than fit into 32 bits
 }
 int nvmlDeviceGetPersistenceMode(void* device, unsigned* mode) { return *mode = 1, device == &gpu ? 0 : 2; }
 int nvmlDeviceGetEccMode(void*, unsigned*, unsigned*) { return 3; }

@@ -28,8 +28,8 @@ namespace {
 constexpr double kLimitS = 240;  // of one training
 constexpr std::uint64_t kHashPrime = 1099511628211ULL;
 
-/// What a rank says: lines `NAME COUNT`, each followed by COUNT doubles, and at the end `hash VALUE`. Only rank 0 says more
-/// than the hash.
+/// The output of a rank: lines `NAME COUNT`, each followed by COUNT doubles, and at the end `hash VALUE`. Only rank 0 writes
+/// more than the hash.
 class Report {
  public:
   Report(int descriptor, bool whole) : file_(fdopen(descriptor, "wb")), whole_(whole) {}
@@ -61,7 +61,7 @@ class Report {
   std::uint64_t hash_ = 14695981039346656037ULL;
 };
 
-/// One rank, in its own process.
+/// Returns one rank, in its own process.
 int work_as_rank(const std::vector<std::string>& options, int report_descriptor) {
   const World world = read_world(process_environment);
   Report report(report_descriptor, world.rank == 0);
@@ -126,7 +126,7 @@ void read_report(const std::string& report, Outcome& outcome) {
   }
 }
 
-/// The first number of that name in the events after `from`; 0 if there is none.
+/// Returns the first number of that name in the events after `from`; 0 if there is none.
 double number_in(const std::string& events, const std::string& name, std::size_t from = 0) {
   const std::string key = concat('"', name, "\":");
   const std::size_t at = events.find(key, from);
@@ -140,7 +140,7 @@ void read_events(const std::string& events, Outcome& outcome) {
   outcome.overlapped_steps = static_cast<int>(number_in(events, "overlapped_steps", end));
 }
 
-/// Empty if all ended with 0; who has not ended after the limit is killed.
+/// Empty if all ended with 0; kills processes that have not ended after the limit.
 std::string wait_for_ranks(const std::filesystem::path& folder, const std::vector<pid_t>& ranks) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLimitS);
   std::string error;

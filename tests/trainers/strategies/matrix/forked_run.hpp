@@ -8,19 +8,19 @@
 
 namespace hpcbench::train {
 
-/// What a training left behind.
+/// The results of a training.
 struct Outcome {
   std::map<std::string, std::vector<double>> gradients;  // averaged, before clipping, of the first step
   std::map<std::string, std::vector<double>> state;      // parameters at the end
-  double norm = 0;                                       // of the first step's gradient where it is clipped, as its event says
+  double norm = 0;                                       // of the first step's gradient if it is clipped, from its event
   int units = 0;                                         // buckets or units, by rank 0's run_end
   int overlapped_steps = 0;                              // in which sums began before backward had ended
   std::vector<std::uint64_t> hashes;                     // of every rank: its gradients and state, bit for bit
   std::string error;                                     // empty: all ranks ended well
 };
 
-/// Trains as `hpcbench-train OPTIONS...` does, in `ranks` processes over Gloo, which are forked from this one (so that LibTorch
-/// is loaded only once; this process must never have begun to compute with it). Their files go below `folder`.
+/// Trains like `hpcbench-train OPTIONS...`, in `ranks` processes over Gloo, which are forked from this one (so that LibTorch is
+/// loaded only once; this process must never have begun to compute with it). Their files are written below `folder`.
 Outcome run_forked(const std::filesystem::path& folder, int ranks, const std::vector<std::string>& options);
 
 }  // namespace hpcbench::train

@@ -15,7 +15,7 @@ namespace {
 constexpr int kQuestions = 108;
 constexpr int kWordsOfVocabulary = 200;
 
-/// Words drawn by a generator of its own, so that the file is the same everywhere.
+/// Words from a small generator, so that the file is the same everywhere.
 class DrawnWords {
  public:
   std::string next() { return "w" + std::to_string(draw() % kWordsOfVocabulary); }

@@ -3,9 +3,9 @@
 // global batches: mnist_rnn without BatchNorm and bert_squad of the size tiny, in fp64, 20 steps. Compared are the averaged
 // gradient of the first step, its norm and the parameters at the end; all ranks, and a second run, must be identical bit for
 // bit; with three buckets or units and more the first sum must begin before backward has ended, from step 3 on; a checkpoint of
-// each strategy, whole or in shards, goes on in the others at other numbers of ranks. --long (or HPCBENCH_LONG=1): all
-// combinations of AdamW or SGD, weight decay, clipping, accumulation, dropout; else a few. --resume-only: only those that go on
-// from a checkpoint.
+// each strategy, whole or in shards, continues in the others at other numbers of ranks. --long (or HPCBENCH_LONG=1): all
+// combinations of AdamW or SGD, weight decay, clipping, accumulation, dropout; else a few. --resume-only: only trainings that
+// continue a checkpoint.
 // --exchange: the setting of that name, for the strategies of several processes. One line a training; exit code 1 if one is not
 // as it must be.
 #include <algorithm>
@@ -30,11 +30,12 @@ struct Arguments {
   bool all = std::getenv("HPCBENCH_LONG") != nullptr;
   std::string task;      // empty: both
   std::string strategy;  // empty: all
-  std::string exchange;  // empty: as it is without the setting
+  std::string exchange;  // empty: unchanged, without the setting
   bool resume_only = false;
 };
 
-/// Parameters whose true gradient is zero, because a softmax does not see a shift: rounding noise, of which Adam makes steps.
+/// Returns parameters whose true gradient is zero, because a softmax ignores a shift: rounding noise, from which Adam makes
+/// steps.
 bool is_gauge(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   return has("key.bias") || has("layer.1.output.LayerNorm.bias") || has("qa_outputs.bias");
@@ -110,7 +111,7 @@ class Matrix {
     return strategies_of_table();
   }
 
-  /// In the short form two of 1 to 4, which differ from strategy to strategy.
+  /// In the short form two of 1 to 4, which differ between strategies.
   std::vector<int> ranks_of(std::size_t strategy) const {
     if (arguments_.all) return {1, 2, 3, 4};
     const int first = 1 + static_cast<int>((strategy + static_cast<std::size_t>(compared_)) % 2);
@@ -128,7 +129,7 @@ class Matrix {
   }
 
   void compare_strategies(const Choice& choice) {
-    // On whole batches: that accumulation changes nothing is part of what is tested.
+    // On whole batches: the test includes that accumulation changes nothing.
     Choice whole = choice;
     whole.accumulate = false;
     const Outcome baseline = train(whole, "baseline", 1);
@@ -151,7 +152,7 @@ class Matrix {
     std::vector<std::string> names = strategies();
     names.emplace_back("baseline");
     for (std::size_t first = 0; first < names.size(); ++first) {
-      // In the short form checkpoints in shards take turns with whole ones.
+      // In the short form checkpoints in shards alternate with whole ones.
       if (arguments_.all || first % 2 == 0) continue_from(choice, names, first, "sharded", baseline);
       if (arguments_.all || first % 2 == 1) continue_from(choice, names, first, "whole", baseline);
     }
@@ -167,7 +168,7 @@ class Matrix {
     for (std::size_t second = 0; second < names.size(); ++second) {
       if (!arguments_.all && second != (first + 1) % names.size()) continue;
       const int ranks_then = 1 + static_cast<int>((first + 2 * second + 2) % 4);
-      const std::string words = concat(names[first], " ", ranks, " goes on as ", names[second], " ", ranks_then, ", ", format,
+      const std::string words = concat(names[first], " ", ranks, " continues as ", names[second], " ", ranks_then, ", ", format,
                                        ", ", words_of(choice));
       const Outcome result =
           begun.error.empty() ? train(choice, names[second], ranks_then, {"--resume", output + "/checkpoint"}) : begun;

@@ -1,2 +1,2 @@
 #pragma once
-// Nothing of this header is needed: see ../../README.md.
+// This header may be empty: see ../../README.md.

@@ -16,11 +16,11 @@ namespace hpcbench::train {
 
 namespace {
 
-constexpr std::size_t kUniqueCharacters = 6;  // that mkostemp puts in place of as many X at the end of a name
+constexpr std::size_t kUniqueCharacters = 6;  // length of the suffix of a name that mkostemp replaces
 
 std::string unique_name(const std::string& begin) { return begin + std::string(kUniqueCharacters, 'X'); }
 
-/// Files that processes left which ended while they made this one. Only for the holder of the lock.
+/// Removes files of processes that ended while they made this one. Only for the holder of the lock.
 void remove_leftovers(const std::filesystem::path& file) {
   const std::string begin = file.filename().string() + ".";
   std::error_code none;
@@ -59,7 +59,7 @@ FileInTheMaking::~FileInTheMaking() {
 }
 
 void FileInTheMaking::publish() {
-  const mode_t mask = ::umask(0);  // mkostemp made it for this user alone; a cache may be shared
+  const mode_t mask = ::umask(0);  // mkostemp makes it for this user alone, but a cache may be shared
   ::umask(mask);
   ::fchmod(descriptor_.get(), 0666 & ~mask);
   if (::rename(temporary_.c_str(), file_.c_str()) != 0) throw FeatureFileError(std::strerror(errno));

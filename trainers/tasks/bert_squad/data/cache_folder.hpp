@@ -22,8 +22,8 @@ class OwnedDescriptor {
   int descriptor_;
 };
 
-/// Holds FILE.lock, so that one process at a time makes FILE; the lock goes with the process, and its file at the end. Where
-/// the file system has no locks, nothing is held, and processes make the same file side by side.
+/// Holds FILE.lock, so that one process at a time makes FILE; the lock ends with the process, and the destructor removes the
+/// lock's file. On a file system without locks nothing is held, and processes make the same file side by side.
 class CacheLock {
  public:
   explicit CacheLock(const std::filesystem::path& file);  // waits
@@ -32,17 +32,17 @@ class CacheLock {
   FileLock lock_;
 };
 
-/// A file under construction beside its later place: seen under its name only when it is whole.
+/// A file under construction beside its later place: it gets its name only when it is whole.
 class FileInTheMaking {
  public:
-  /// FeatureFileError where the folder cannot be made or written.
+  /// FeatureFileError if the folder cannot be made or written.
   explicit FileInTheMaking(const std::filesystem::path& file);
-  ~FileInTheMaking();  // removes what was not published
+  ~FileInTheMaking();  // removes a file that was not published
   FileInTheMaking(const FileInTheMaking&) = delete;
   FileInTheMaking& operator=(const FileInTheMaking&) = delete;
 
   int descriptor() const { return descriptor_.get(); }
-  /// FeatureFileError where that fails.
+  /// FeatureFileError if that fails.
   void publish();
 
  private:
@@ -52,7 +52,8 @@ class FileInTheMaking {
   bool is_published_ = false;
 };
 
-/// A file without a name, in the system's folder for temporary files or else in memory. FeatureFileError where there is none.
+/// Returns a file without a name, in the system's folder for temporary files or else in memory. FeatureFileError if neither is
+/// possible.
 OwnedDescriptor anonymous_file();
 
 }  // namespace hpcbench::train

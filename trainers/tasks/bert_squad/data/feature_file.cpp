@@ -11,12 +11,12 @@ namespace hpcbench::train {
 
 namespace {
 
-constexpr std::uint64_t kFeatureMagic = 0x5346514442435048ULL;  // "HPCBDQFS" where the least byte stands first
+constexpr std::uint64_t kFeatureMagic = 0x5346514442435048ULL;  // "HPCBDQFS" in little-endian order
 
 static_assert(sizeof(FeatureRecord) == 32 && sizeof(QuestionRecord) == 56 && sizeof(AnswerRecord) == 8);
 static_assert(sizeof(FeatureFileHeader) == 104);
 
-/// The file's checksum, from the hash of all that comes after the header.
+/// Returns the file's checksum, from the hash of everything after the header.
 ContentHash::Digest file_checksum(ContentHash hash, FeatureFileHeader header) {
   header.checksum = {};
   hash.add(std::as_bytes(std::span(&header, 1)));
@@ -33,7 +33,8 @@ void write_fully(int descriptor, std::span<const std::byte> bytes, std::uint64_t
   }
 }
 
-/// Of all after the header. Read, not mapped: what only the check touches shall not count as this process's memory.
+/// Hashes everything after the header. Reads it instead of mapping it, so that pages that only the check touches do not count
+/// as this process's memory.
 ContentHash hash_of_rest(int descriptor) {
   ContentHash hash;
   std::vector<std::byte> buffer(1U << 18U);

@@ -12,10 +12,10 @@
 
 namespace hpcbench::train {
 
-/// The file of a feature cache: a header; then, in the order in which they were made, contexts, ids of questions, and for each
-/// feature its token ids (int32) and offsets (2 int32); then the tables of features, questions and answers. In this machine's
-/// byte order; positions are bytes from the file's begin, all multiples of 4 (tables: of 8). Raise kFeatureFormat whenever the
-/// format or what features are changes.
+/// The file of a feature cache: a header; then, in the order of creation, contexts, ids of questions, and for each feature its
+/// token ids (int32) and offsets (2 int32); then the tables of features, questions and answers. In this machine's byte order;
+/// positions are bytes from the file's beginning, all multiples of 4 (tables: of 8). Raise kFeatureFormat whenever the format
+/// or the definition of features changes.
 inline constexpr std::uint32_t kFeatureFormat = 1;
 
 struct FeatureRecord {
@@ -39,7 +39,7 @@ struct QuestionRecord {
   std::int64_t answers = 0;
 };
 
-/// Bytes of the question's context.
+/// The question's context, in bytes.
 struct AnswerRecord {
   std::uint32_t begin = 0;
   std::uint32_t bytes = 0;
@@ -62,7 +62,7 @@ struct FeatureFileHeader {
   std::uint64_t questions = 0;  // the table follows that of the features
   std::uint64_t answers = 0;    // and this one that of the questions
   FeatureFileFacts facts;
-  ContentHash::Digest checksum{};  // of all after the header, then of the header with zeros here
+  ContentHash::Digest checksum{};  // of everything after the header, then of the header with zeros here
 };
 
 struct FeatureTables {
@@ -71,19 +71,19 @@ struct FeatureTables {
   std::vector<AnswerRecord> answers;
 };
 
-/// A file could not be made or written; `what()` says why, without "error: ".
+/// A file could not be made or written; `what()` gives the reason, without "error: ".
 class FeatureFileError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Writes a file from its begin to its end. FeatureFileError where that fails.
+/// Writes a file from beginning to end. FeatureFileError if that fails.
 class FeatureFileWriter {
  public:
-  /// `descriptor` of an empty file stays the caller's.
+  /// The caller keeps ownership of `descriptor`, an empty file.
   explicit FeatureFileWriter(int descriptor);
 
-  /// Where the next bytes will stand.
+  /// Returns the position of the next bytes.
   std::uint64_t position() const { return position_; }
   void append(std::span<const std::byte> bytes);
   void finish(const ContentHash::Digest& key, const FeatureTables& tables, const FeatureFileFacts& facts);
@@ -97,7 +97,7 @@ class FeatureFileWriter {
 /// A finished file, mapped and checked.
 class MappedFeatureFile {
  public:
-  /// FeatureFileError says what is damaged: every byte is checked, so later reading needs no checks.
+  /// FeatureFileError names the damage: every byte is checked, so later reading needs no checks.
   MappedFeatureFile(int descriptor, const ContentHash::Digest& key);
   ~MappedFeatureFile();
   MappedFeatureFile(const MappedFeatureFile&) = delete;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kPieceTokens = 1 << 14;  // of the features that a thread prints at a time; one feature may have more
 constexpr std::size_t kNumberBytes = 20;        // of any 64-bit number
 
-/// Lines in one piece of memory that is used again. room() comes before what is written.
+/// Lines in one reused piece of memory. Call room() before writing.
 class LineBuffer {
  public:
   void clear() { size_ = 0; }
@@ -38,7 +38,7 @@ class LineBuffer {
     char* const at = bytes_.data() + size_;
     size_ += static_cast<std::size_t>(std::to_chars(at, at + kNumberBytes, number).ptr - at);
   }
-  /// A string of JSON; at most 6 bytes for one, and the quotes.
+  /// Writes a string of JSON; at most 6 bytes for one, and the quotes.
   void quoted(std::string_view text) {
     byte('"');
     for (const char c : text) {
@@ -63,7 +63,7 @@ class LineBuffer {
   std::size_t size_ = 0;
 };
 
-/// , "name": [f(0), f(1), ...]
+/// Writes , "name": [f(0), f(1), ...]
 template <class Write>
 void add_list(LineBuffer& lines, std::string_view name, std::size_t size, const Write& write) {
   lines.text(", \"");
@@ -80,7 +80,7 @@ void add_feature(LineBuffer& lines, const SquadFeatures& features, const Feature
   const std::size_t tokens = feature.input_ids.size();
   const std::size_t size = length > 0 ? static_cast<std::size_t>(length) : tokens;
   const std::string_view id = features.question(feature.example).id;
-  constexpr std::size_t kBytesOfToken = 4 * (kNumberBytes + 2) + 4;  // four numbers with what separates them
+  constexpr std::size_t kBytesOfToken = 4 * (kNumberBytes + 2) + 4;  // four numbers with their separators
   constexpr std::size_t kOtherBytes = 256;                           // names, brackets, the two positions
   lines.room(6 * id.size() + size * kBytesOfToken + kOtherBytes);
   lines.text("{\"example_id\": ");
@@ -104,7 +104,7 @@ void add_feature(LineBuffer& lines, const SquadFeatures& features, const Feature
   lines.text("}\n");
 }
 
-/// Threads take pieces of the features in turn, print them into memory at the same time, and write them in the pieces' order.
+/// Threads take pieces of the features in turn, print them into memory in parallel, and write them in the pieces' order.
 class FeaturePrinter {
  public:
   FeaturePrinter(const SquadFeatures& features, std::int64_t length, std::FILE* output)
@@ -114,7 +114,7 @@ class FeaturePrinter {
     std::vector<std::thread> threads;
     try {
       for (int i = 1; i < count; ++i) threads.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // no more threads to be had: those that there are do the work
+    } catch (const std::system_error&) {  // no more threads are available: the existing ones do the work
     }
     work();
     for (std::thread& thread : threads) thread.join();
@@ -143,7 +143,7 @@ class FeaturePrinter {
     }
   }
 
-  /// An empty piece where nothing is left.
+  /// Returns an empty piece if nothing is left.
   Piece take() {
     const std::lock_guard lock(mutex_);
     Piece piece{taken_, next_, next_};
@@ -157,7 +157,7 @@ class FeaturePrinter {
     return piece;
   }
 
-  /// Waits for the piece's turn. False where another thread has failed.
+  /// Waits for the piece's turn. Returns false if another thread has failed.
   bool write(const Piece& piece, const LineBuffer& lines) {
     std::unique_lock lock(mutex_);
     turned_.wait(lock, [&] { return error_ || written_ == piece.number; });
@@ -173,7 +173,7 @@ class FeaturePrinter {
   std::int64_t length_;
   std::FILE* output_;
 
-  std::mutex mutex_;  // guards from here
+  std::mutex mutex_;  // guards the following members
   std::condition_variable turned_;
   std::int64_t next_ = 0;
   std::int64_t taken_ = 0;

@@ -24,7 +24,7 @@ struct DigestBits {
   std::size_t operator()(const ContentHash::Digest& digest) const { return digest[0]; }
 };
 
-/// Threads take batches of paragraphs in turn, encode them at the same time, and write what they become in the batches' order.
+/// Threads take batches of paragraphs in turn, encode them in parallel, and write the results in the batches' order.
 class FeatureMaker {
  public:
   FeatureMaker(const FeatureRequest& request, const Vocabulary& vocabulary, int descriptor)
@@ -34,7 +34,7 @@ class FeatureMaker {
     std::vector<std::thread> threads;
     try {
       for (int i = 1; i < request_.threads; ++i) threads.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // no more threads to be had: those that there are do the work
+    } catch (const std::system_error&) {  // no more threads are available: the existing ones do the work
     }
     work();
     for (std::thread& thread : threads) thread.join();
@@ -85,8 +85,8 @@ class FeatureMaker {
     }
   }
 
-  /// False where nothing is left. A fault of the file is told with the batch that it is in, so that the first one in the file
-  /// is what the user hears of.
+  /// Returns false if nothing is left. A fault of the file is stored with its batch, so that the user sees the first one in the
+  /// file.
   bool take(Batch& batch, std::exception_ptr& failure) {
     const std::lock_guard lock(reader_mutex_);
     if (is_exhausted_) return false;
@@ -115,7 +115,7 @@ class FeatureMaker {
     return true;
   }
 
-  /// Waits for the batch's turn. False where the work is over.
+  /// Waits for the batch's turn. Returns false if the work is over.
   bool commit(const Batch& batch, const FeatureBlock& block, const std::exception_ptr& failure) {
     std::unique_lock lock(mutex_);
     turned_.wait(lock, [&] { return is_stopped_ || committed_ == batch.number; });
@@ -132,7 +132,7 @@ class FeatureMaker {
     return !is_stopped_;
   }
 
-  /// With the mutex held.
+  /// Requires the mutex.
   void stop(std::exception_ptr error) {
     if (!is_stopped_) error_ = std::move(error);
     is_stopped_ = true;
@@ -154,7 +154,7 @@ class FeatureMaker {
     }
   }
 
-  /// True where there are as many features as were asked for.
+  /// Returns true if the requested number of features is reached.
   bool add(const FeatureBlock& block) {
     const std::uint64_t aligned = (writer_.position() + 3) / 4 * 4;
     const std::array<std::byte, 4> padding{};
@@ -188,13 +188,13 @@ class FeatureMaker {
   const FeatureRequest& request_;
   const Vocabulary& vocabulary_;
 
-  std::mutex reader_mutex_;  // guards from here
+  std::mutex reader_mutex_;  // guards the following members
   SquadReader reader_;
   std::int64_t batches_ = 0;
   bool is_exhausted_ = false;
   bool is_read_ = false;
 
-  std::mutex mutex_;  // guards from here
+  std::mutex mutex_;  // guards the following members
   std::condition_variable turned_;
   FeatureFileWriter writer_;
   FeatureTables tables_;

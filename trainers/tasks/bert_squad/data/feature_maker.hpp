@@ -9,8 +9,7 @@ namespace hpcbench::train {
 
 /// Reads the file that `request` names, makes its features in `request.threads` threads (one of them the caller's) and writes
 /// them, in the file's order whatever the number of threads, in memory that does not grow with the contexts. `data_digest` is
-/// what the file's content was when `key` was made: DataError where it is another one now. FeatureFileError where writing
-/// fails.
+/// the digest of the file when `key` was made: DataError if the file has changed. FeatureFileError if writing fails.
 void make_features(const FeatureRequest& request, const Vocabulary& vocabulary, const ContentHash::Digest& data_digest,
                    const ContentHash::Digest& key, int descriptor);
 

@@ -10,9 +10,9 @@
 
 namespace hpcbench::train {
 
-/// Reads a JSON file (RFC 8259) piece by piece as the caller asks, in memory that the file's size does not matter to. Every
-/// fault is a DataError "error: FILE:LINE:COLUMN: what (path in the document)"; columns count bytes from 1. What is not valid
-/// UTF-8, and half a surrogate pair, are faults too.
+/// Reads a JSON file (RFC 8259) piece by piece as the caller requests, in memory that does not depend on the file's size. Every
+/// fault is a DataError "error: FILE:LINE:COLUMN: fault (path in the document)"; columns count bytes from 1. Invalid UTF-8 and
+/// unpaired surrogates are faults, too.
 class JsonPull {
  public:
   struct Place {
@@ -25,7 +25,7 @@ class JsonPull {
   JsonPull(const JsonPull&) = delete;
   JsonPull& operator=(const JsonPull&) = delete;
 
-  /// Each value is read by exactly one of these; `false` means that the object or array has ended, and is left.
+  /// Each value is read by exactly one of these; `false` means that the object or array has ended.
   void begin_object();
   bool next_key(std::string& key);
   void begin_array();
@@ -34,18 +34,18 @@ class JsonPull {
   std::int64_t read_integer();
   bool read_boolean();
   void skip_value();
-  /// Nothing but white space may follow.
+  /// Checks that only white space follows.
   void end();
 
-  /// What kind of value comes next, in words: "an object", "a string", "a number", "null", "the end of the file", ...
+  /// Returns the kind of the next value in words: "an object", "a string", "a number", "null", "the end of the file", ...
   std::string_view kind_of_next();
-  /// Where the next value begins.
+  /// Returns the place where the next value begins.
   Place place();
-  /// `data[3].paragraphs[0].context`: where the reader is in the document.
+  /// Returns the reader's position in the document: `data[3].paragraphs[0].context`.
   std::string path() const;
   [[noreturn]] void fail(const Place& place, const std::string& what) const;
 
-  /// Of all bytes of the file; only after end().
+  /// Returns the digest of all bytes of the file; only after end().
   ContentHash::Digest digest() const { return hash_.digest(); }
 
  private:

@@ -4,13 +4,13 @@
 #include "tasks/bert_squad/data/json_pull.hpp"
 #include "tasks/bert_squad/text/utf8.hpp"
 
-// Strings, numbers and words; what holds them together is in json_pull.cpp.
+// Strings, numbers and words; json_pull.cpp reads the structure around them.
 
 namespace hpcbench::train {
 
 namespace {
 
-constexpr std::size_t kLongestString = 1U << 26U;  // bytes: bounds the memory that a hostile file takes
+constexpr std::size_t kLongestString = 1U << 26U;  // bytes: bounds the memory for a hostile file
 
 }  // namespace
 

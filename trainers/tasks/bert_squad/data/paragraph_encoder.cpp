@@ -11,7 +11,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Without the white space that Python's lstrip() takes away.
+/// Returns the text without the white space that Python's lstrip() removes.
 std::string_view left_stripped(std::string_view text) {
   std::size_t position = 0;
   while (position < text.size()) {
@@ -23,7 +23,7 @@ std::string_view left_stripped(std::string_view text) {
   return text.substr(position);
 }
 
-/// At most `count` code points of a text, on one line, for a message.
+/// Returns at most `count` code points of a text, on one line, for a message.
 std::string shortened(std::string_view text, int count) {
   std::size_t position = 0;
   for (int i = 0; i < count && position < text.size(); ++i) {
@@ -153,7 +153,7 @@ void ParagraphEncoder::encode_question(const SquadQuestion& question, FeatureBlo
   }
 }
 
-/// [CLS] question [SEP] tokens [begin, end) of the context [SEP]
+/// Assembles [CLS] question [SEP] tokens [begin, end) of the context [SEP].
 void ParagraphEncoder::assemble(std::int32_t begin, std::int32_t end) {
   const auto join = [&](auto& target, const auto& question, const auto& context, auto first, auto separator) {
     target.clear();

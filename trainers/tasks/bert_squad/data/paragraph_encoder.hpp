@@ -11,19 +11,19 @@
 
 namespace hpcbench::train {
 
-/// What some paragraphs become: bytes for a feature file and the records that speak of them, with positions and numbers that
-/// count from the begin of this block.
+/// The encoded form of some paragraphs: bytes for a feature file and the records that describe them, with positions and numbers
+/// that count from the beginning of this block.
 struct FeatureBlock {
   std::vector<std::byte> bytes;
   FeatureTables tables;
   bool has_unanswerable = false;
   bool has_answers = false;
 
-  /// Appends, on a multiple of 4, and returns the position.
+  /// Appends at a multiple of 4, and returns the position.
   std::uint64_t append(const void* data, std::size_t size);
 };
 
-/// What decides a feature, and the file that errors name.
+/// The settings that determine a feature, and the file's name for errors.
 struct EncoderSettings {
   std::filesystem::path data;
   bool cased = false;
@@ -31,7 +31,7 @@ struct EncoderSettings {
   std::int32_t doc_stride = 128;
 };
 
-/// Makes features as prepare_train_features of run_qa does; the context is tokenised once for all its questions. One a thread.
+/// Makes features like prepare_train_features of run_qa; the context is tokenised once for all its questions. One per thread.
 class ParagraphEncoder {
  public:
   ParagraphEncoder(const EncoderSettings& settings, const Vocabulary& vocabulary);
@@ -56,7 +56,7 @@ class ParagraphEncoder {
   TokenizedText question_;
   std::vector<std::uint32_t> context_bytes_;  // where each code point begins, and the end; empty for plain ASCII
   std::int64_t context_characters_ = 0;
-  std::vector<std::int32_t> ids_;  // of the feature at hand
+  std::vector<std::int32_t> ids_;  // of the current feature
   std::vector<TokenOffset> offsets_;
 };
 

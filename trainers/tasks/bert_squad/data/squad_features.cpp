@@ -35,9 +35,9 @@ void check_feature_request(const FeatureRequest& request) {
                             " it must be from 0 to ", request.max_length - 4));
   }
   if (request.max_features && *request.max_features < 1)
-    throw InputError(concat("error: at most ", *request.max_features, " features are asked for; it must be at least 1"));
+    throw InputError(concat("error: at most ", *request.max_features, " features are requested; it must be at least 1"));
   if (request.threads < 1 || request.threads > 4096)
-    throw InputError(concat("error: features in ", request.threads, " threads are asked for; it must be from 1 to 4096"));
+    throw InputError(concat("error: features in ", request.threads, " threads are requested; it must be from 1 to 4096"));
 }
 
 struct FileContent {
@@ -81,7 +81,7 @@ ContentHash::Digest cache_key(const FeatureRequest& request, const FileContent& 
 
 struct CacheLookup {
   std::unique_ptr<MappedFeatureFile> file;
-  std::string damage;  // why there is a file, but none to be used
+  std::string damage;  // why an existing file cannot be used
 };
 
 CacheLookup look_up(const std::filesystem::path& path, const ContentHash::Digest& key) {
@@ -94,7 +94,8 @@ CacheLookup look_up(const std::filesystem::path& path, const ContentHash::Digest
   }
 }
 
-/// The user's text is wrong in the same way wherever the cache stands, so only FeatureFileError is worth another place.
+/// Makes the features in a file without a name. An error in the user's text would be the same in every place, so only a
+/// FeatureFileError justifies another place.
 std::unique_ptr<MappedFeatureFile> make_without_cache(const FeatureRequest& request, const Vocabulary& vocabulary,
                                                       const FileContent& data, const ContentHash::Digest& key) {
   try {
@@ -141,7 +142,7 @@ SquadFeatures SquadFeatures::open(const FeatureRequest& request) {
   try {
     if (no_folder) throw FeatureFileError(no_folder.message());
     const CacheLock lock(path);
-    CacheLookup found = look_up(path, key);  // while this process waited for the lock another one may have made it
+    CacheLookup found = look_up(path, key);  // another process may have made it while this one waited for the lock
     if (found.file) return cached(std::move(found));
     if (!found.damage.empty())
       mapping->note = concat("the feature cache ", path.string(), " was damaged (", found.damage, ") and has been made again");

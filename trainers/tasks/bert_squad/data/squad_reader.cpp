@@ -8,13 +8,13 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Which of the keys that an object must have, once each, have been there.
+/// Tracks the keys that an object must have exactly once.
 template <std::size_t Count>
 class SeenKeys {
  public:
   SeenKeys(JsonPull& json, const std::array<const char*, Count>& names) : json_(json), names_(names), place_(json.place()) {}
 
-  /// The number of the key among the names; -1: another one.
+  /// Returns the key's number among the names; -1: another key.
   int see(const std::string& key) {
     for (std::size_t i = 0; i < Count; ++i) {
       if (key != names_[i]) continue;

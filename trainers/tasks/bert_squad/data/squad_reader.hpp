@@ -18,8 +18,8 @@ struct SquadQuestion {
   std::string id;
   std::string text;
   std::vector<SquadAnswer> answers;  // empty for is_impossible
-  bool has_answers = false;          // the file says what they are, perhaps that there are none
-  JsonPull::Place place;             // where it begins in the file
+  bool has_answers = false;          // the file states its answers, perhaps that there are none
+  JsonPull::Place place;             // its place in the file
   std::string path;                  // data[0].paragraphs[0].qas[0]
 };
 
@@ -30,18 +30,18 @@ struct SquadParagraph {
   std::string path;
 };
 
-/// Reads a file of SQuAD 1.1 or 2.0 paragraph by paragraph, in the file's order. Keys that SQuAD does not have are passed over.
+/// Reads a file of SQuAD 1.1 or 2.0 paragraph by paragraph, in the file's order. Ignores keys that SQuAD does not have.
 /// DataError names file, line, column and path.
 class SquadReader {
  public:
   explicit SquadReader(const std::filesystem::path& path) : json_(path) {}
 
-  /// False after the last paragraph; then the whole file has been read.
+  /// Returns false after the last paragraph; then the whole file has been read.
   bool next(SquadParagraph& paragraph);
 
-  /// The value of "version", if it has been read already.
+  /// Returns the value of "version", if it has already been read.
   const std::string& version() const { return version_; }
-  /// Only after the last paragraph.
+  /// Valid only after the last paragraph.
   ContentHash::Digest digest() const { return json_.digest(); }
 
  private:

@@ -23,7 +23,7 @@ AnswerPosition answer_position(std::span<const TokenOffset> offsets, std::int32_
   std::int32_t last = size - 2;
   if (first > last || at(first).begin > begin || at(last).end < end) return {};
   while (first < size && at(first).begin <= begin) ++first;
-  while (at(last).end >= end) --last;  // ends at the [SEP] before the context at the latest
+  while (at(last).end >= end) --last;  // stops at the [SEP] before the context at the latest
   return {first - 1, last + 1};
 }
 

@@ -9,7 +9,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// A span of one feature; scores are sums in single precision, as there.
+/// A span of one feature; scores are sums in single precision, as in run_qa.
 struct AnswerSpan {
   TokenOffset place;  // begin of its first and end of its last token
   float start = 0;
@@ -17,9 +17,8 @@ struct AnswerSpan {
   float score() const { return start + end; }
 };
 
-/// The tokens with the largest logits, largest first; of equal ones the later
-/// first, as a reversed stable sort has it. Those that are no numbers come
-/// before all others, as in NumPy.
+/// Returns the tokens with the largest logits, largest first; of equal ones the later first, like a reversed stable sort.
+/// Logits that are not numbers come before all others, as in NumPy.
 std::vector<int> largest_logits(std::span<const float> logits, int count) {
   std::vector<int> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
@@ -36,14 +35,13 @@ std::vector<int> largest_logits(std::span<const float> logits, int count) {
   return order;
 }
 
-/// Part of the context; the last token is the second [SEP].
+/// Returns whether the token is part of the context; the last token is the second [SEP].
 bool is_of_context(const Feature& feature, int token) {
   return token >= feature.context_begin && static_cast<std::size_t>(token) + 1 < feature.offsets.size();
 }
 
-/// The best span of all features that is an answer: of equal ones the first in
-/// the order of features, starts and ends. Empty ones count only if
-/// `empty_counts`.
+/// Returns the best span of all features that is an answer: of equal ones the first in the order of features, starts and ends.
+/// Empty ones count only if `empty_counts`.
 std::optional<AnswerSpan> best_span(std::span<const FeatureLogits> features, const AnswerOptions& options, bool empty_counts) {
   std::optional<AnswerSpan> best;
   for (const FeatureLogits& logits : features) {
@@ -64,7 +62,7 @@ std::optional<AnswerSpan> best_span(std::span<const FeatureLogits> features, con
   return best;
 }
 
-/// The code points [begin, end) of a text in UTF-8.
+/// Returns the code points [begin, end) of a text in UTF-8.
 std::string_view code_points_between(std::string_view text, TokenOffset place) {
   const auto byte_of = [&](std::size_t from, std::int32_t points) {
     while (points > 0 && from < text.size()) {
@@ -87,7 +85,7 @@ float least_null_score(std::span<const FeatureLogits> features) {
   return least;
 }
 
-constexpr const char* kNoAnswerFound = "empty";  // what run_qa answers where there is no span at all
+constexpr const char* kNoAnswerFound = "empty";  // run_qa's answer if there is no span at all
 
 }  // namespace
 

@@ -11,8 +11,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// The events of a SQuAD file; everything but ids, answers and the version is
-/// passed over.
+/// Receives the events of a SQuAD file; ignores everything but ids, answers and the version.
 class GoldReader {
  public:
   using json = nlohmann::json;
@@ -130,7 +129,7 @@ class GoldReader {
   bool at_question_key(const char* key) const { return in_question() && levels_[6].key == key; }
   bool at_answer_key(const char* key) const { return in_answer() && levels_[8].key == key; }
 
-  /// A value that is not what stands at the places that matter.
+  /// Handles a value that is invalid at the places that matter.
   bool scalar(const char* what) const {
     if (at_question_key("id")) fail(concat("has ", what, " as id of a question, not a string"));
     if (at_question_key("answers")) fail(concat("has ", what, " as answers", of_question(), ", not a list"));

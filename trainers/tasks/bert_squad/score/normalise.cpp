@@ -9,8 +9,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// Bytes that are no UTF-8 become U+DC80 ... U+DCFF, as Python's
-/// surrogateescape does it: equal only to themselves.
+/// Decodes UTF-8; invalid bytes become U+DC80 ... U+DCFF, as in Python's surrogateescape: equal only to themselves.
 std::u32string code_points_of(std::string_view text) {
   std::u32string points;
   points.reserve(text.size());
@@ -31,7 +30,7 @@ bool is_in(char32_t point, const std::array<std::array<char32_t, 2>, N>& ranges)
 
 utf8proc_category_t category_of(char32_t point) { return utf8proc_category(static_cast<utf8proc_int32_t>(point)); }
 
-/// Unicode's Case_Ignorable: Mn, Me, Cf, Lm, Sk and the marks inside of words.
+/// Returns Unicode's Case_Ignorable: Mn, Me, Cf, Lm, Sk and the marks inside words.
 bool is_case_ignorable(char32_t point) {
   constexpr std::array<char32_t, 15> kInsideWords = {0x27,   0x2E,   0x3A,   0xB7,   0x387,  0x55F,  0x5F4, 0x2018,
                                                      0x2019, 0x2024, 0x2027, 0xFE13, 0xFE52, 0xFE55, 0xFF07};
@@ -49,7 +48,7 @@ bool is_case_ignorable(char32_t point) {
   }
 }
 
-/// Unicode's Cased, of characters that are not Case_Ignorable.
+/// Returns Unicode's Cased, for characters that are not Case_Ignorable.
 bool is_cased(char32_t point) {
   constexpr std::array<std::array<char32_t, 2>, 6> kOtherCased = {
       {{0xAA, 0xAA}, {0xBA, 0xBA}, {0x2160, 0x217F}, {0x24B6, 0x24E9}, {0x1F130, 0x1F149}, {0x1F150, 0x1F169}}};
@@ -58,7 +57,7 @@ bool is_cased(char32_t point) {
          is_in(point, kOtherCased) || (0x1F170 <= point && point <= 0x1F189);
 }
 
-/// Unicode's Final_Sigma: a capital sigma at the end of a word.
+/// Returns Unicode's Final_Sigma: a capital sigma at the end of a word.
 bool is_final_sigma(const std::u32string& points, std::size_t place) {
   std::size_t before = place;
   while (before > 0 && is_case_ignorable(points[before - 1])) --before;
@@ -68,8 +67,7 @@ bool is_final_sigma(const std::u32string& points, std::size_t place) {
   return after == points.size() || !is_cased(points[after]);
 }
 
-/// As str.lower: the full mapping of Unicode, which differs from the simple one
-/// for two characters.
+/// Like str.lower: the full mapping of Unicode, which differs from the simple one for two characters.
 std::u32string lower_case(const std::u32string& points) {
   constexpr char32_t kCapitalSigma = 0x3A3;
   constexpr char32_t kDottedCapitalI = 0x130;
@@ -92,7 +90,7 @@ bool is_ascii_punctuation(char32_t point) {
          (0x7B <= point && point <= 0x7E);
 }
 
-/// str.isspace.
+/// Like str.isspace.
 bool is_python_space(char32_t point) {
   constexpr std::array<std::array<char32_t, 2>, 10> kSpaces = {{{0x09, 0x0D},
                                                                 {0x1C, 0x20},
@@ -107,8 +105,7 @@ bool is_python_space(char32_t point) {
   return is_in(point, kSpaces);
 }
 
-/// re's \w without the underscore, which is punctuation and gone: letters and
-/// numbers; marks are none.
+/// Like \w of re without the underscore, which is punctuation and already removed: letters and numbers; no marks.
 bool is_word_character(char32_t point) {
   switch (category_of(point)) {
     case UTF8PROC_CATEGORY_LU:
@@ -125,7 +122,7 @@ bool is_word_character(char32_t point) {
   }
 }
 
-/// \b(a|an|the)\b becomes a space.
+/// Replaces \b(a|an|the)\b by a space.
 std::u32string without_articles(const std::u32string& points) {
   std::u32string rest;
   rest.reserve(points.size());

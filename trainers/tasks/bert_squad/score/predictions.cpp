@@ -11,7 +11,7 @@ namespace hpcbench::train {
 
 namespace {
 
-/// One object of strings and nothing else.
+/// Reads one object that contains only strings.
 class PredictionReader {
  public:
   using json = nlohmann::json;

@@ -49,7 +49,7 @@ void warn_of_missing(const FileScore& result, std::ostream& err) {
   }
 }
 
-/// A wrong command line, and what may have been meant.
+/// Returns a wrong command line, and what may have been meant.
 }  // namespace
 
 int score_command(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {

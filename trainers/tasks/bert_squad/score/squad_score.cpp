@@ -15,7 +15,7 @@ namespace {
 
 using AnswerWords = std::vector<std::u32string>;
 
-/// Both sorted.
+/// Both must be sorted.
 double f1_of_words(const AnswerWords& prediction, const AnswerWords& gold) {
   if (prediction.empty() || gold.empty()) return prediction.empty() && gold.empty() ? 1 : 0;
   AnswerWords common;

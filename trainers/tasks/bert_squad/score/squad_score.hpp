@@ -9,20 +9,15 @@
 
 namespace hpcbench::train {
 
-/// The official scripts differ in two points: 2.0 leaves out gold answers of
-/// which nothing is left without articles and punctuation (a question with no
-/// other one asks for an empty prediction) and leaves out questions without a
-/// prediction; 1.1 knows no unanswerable questions and counts a missing
-/// prediction as wrong.
+/// The official scripts differ in two points: 2.0 ignores gold answers that are empty without articles and punctuation (a
+/// question with no other answer then expects an empty prediction) and ignores questions without a prediction; 1.1 knows no
+/// unanswerable questions and counts a missing prediction as wrong.
 enum class SquadVersion { v1, v2 };
 
-/// Exact match (0 or 1) and F1 (0 to 1) of one prediction, the best over the
-/// gold answers; with none (unanswerable) the prediction must be empty. Where
-/// nothing is left of the prediction or of a gold answer (articles and
-/// punctuation apart), F1 is 1 if nothing is left of both, else 0. Source: the
-/// official evaluation scripts of SQuAD 1.1 and 2.0; where nothing is left of
-/// both, 1.1's says F1 0 beside an exact match of 1, and torchmetrics' SQuAD,
-/// as here, 1.
+/// Exact match (0 or 1) and F1 (0 to 1) of one prediction, the best over the gold answers; without any (unanswerable) the
+/// prediction must be empty. If the prediction or a gold answer is empty without articles and punctuation, F1 is 1 if both are
+/// empty, else 0. Source: the official evaluation scripts of SQuAD 1.1 and 2.0; if both are empty, 1.1's gives F1 0 beside an
+/// exact match of 1, and torchmetrics' SQuAD gives 1, as here.
 struct AnswerScore {
   double exact = 0;
   double f1 = 0;
@@ -30,8 +25,7 @@ struct AnswerScore {
 AnswerScore score_answer(std::string_view prediction, const std::vector<std::string_view>& answers,
                          SquadVersion version = SquadVersion::v2);
 
-/// The official keys; exact and f1 in per cent. Absent where there is no such
-/// question.
+/// The official keys; exact and f1 in per cent. nullopt without such questions.
 struct SquadScore {
   double exact = 0;
   double f1 = 0;
@@ -63,10 +57,8 @@ class SquadTally {
   Sums no_answer_;
 };
 
-/// Scores a predictions.json (question id -> text) against a SQuAD file of
-/// either version. DataError for unreadable files, and if there is no
-/// prediction of any question. A question without a prediction is said in
-/// `missing`, and counts as its version has it.
+/// Scores a predictions.json (question id -> text) against a SQuAD file of either version. DataError for unreadable files, and
+/// if no question has a prediction. Questions without a prediction are listed in `missing`, and count according to the version.
 struct FileScore {
   SquadScore score;
   std::vector<std::string> missing;  // ids

@@ -70,8 +70,8 @@ std::optional<BertTokenizer::Found> BertTokenizer::find_special(std::string_view
   return std::nullopt;
 }
 
-/// ASCII word by word; a word with anything else in it goes to encode_mixed, with all up to the next ASCII space: nothing there
-/// acts across such a space.
+/// Processes ASCII word by word; a word with any other character goes to encode_mixed, with everything up to the next ASCII
+/// space: nothing there acts across such a space.
 void BertTokenizer::encode_section(std::string_view text, std::int32_t& number, TokenizedText& tokens) {
   const auto& kinds = ascii_kinds();
   const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(text[index]); };

@@ -19,9 +19,9 @@ struct TokenizedText {
   std::vector<TokenOffset> offsets;  // code points of the text
 };
 
-/// WordPiece as Hugging Face's BertTokenizerFast does it, uncased (accents are dropped too) or cased. Special tokens that stand
-/// in the text literally, as "[SEP]", are those tokens; words of more than 100 characters, and those that no pieces make, are
-/// [UNK]. One a thread: it keeps the words that it has seen. The vocabulary must outlive it.
+/// WordPiece like Hugging Face's BertTokenizerFast, uncased (accents are dropped, too) or cased. Special tokens in the text
+/// itself, such as "[SEP]", are those tokens; words of more than 100 characters, and words without matching pieces, are [UNK].
+/// One per thread: it keeps the words that it has seen. The vocabulary must outlive it.
 class BertTokenizer {
  public:
   /// `vocabulary` must have [UNK].
@@ -50,7 +50,7 @@ class BertTokenizer {
   std::int32_t unknown_;
   std::vector<Special> specials_;
   std::array<std::int32_t, 128> punctuation_ids_{};
-  std::array<unsigned char, 128> folded_{};  // lower case, or as it is
+  std::array<unsigned char, 128> folded_{};  // lower case, or unchanged
   Normalizer normalizer_;
   WordCache cache_;
   std::vector<WordPiece> pieces_;

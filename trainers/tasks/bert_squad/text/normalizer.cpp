@@ -29,7 +29,7 @@ void Normalizer::clean(std::string_view text, std::int32_t first) {
   std::int32_t number = first;
   for (std::size_t position = 0; position < text.size(); ++number) {
     const auto code_point = next_code_point(text, position);
-    if (!code_point) {  // no caller has such a text; it must end all the same
+    if (!code_point) {  // no caller passes such a text; it must end anyway
       ++position;
       continue;
     }

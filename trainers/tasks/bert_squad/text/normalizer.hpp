@@ -8,22 +8,23 @@
 
 namespace hpcbench::train {
 
-/// A code point of a normalised text, and the code points [begin, end) of the original that it comes from.
+/// A code point of a normalised text, and the code points [begin, end) of the original from which it comes.
 struct AlignedCharacter {
   char32_t code_point = 0;
   std::int32_t begin = 0;
   std::int32_t end = 0;
 };
 
-/// BERT's normaliser, with the alignment that Hugging Face's `tokenizers` keeps (BertNormalizer and NormalizedString): control
+/// BERT's normaliser, with the alignment of Hugging Face's `tokenizers` (BertNormalizer and NormalizedString): control
 /// characters dropped, white space to spaces, spaces around ideographs and, unless `cased`, canonical decomposition, marks
-/// dropped, lower case. A part of a decomposition after the first aligns with what stands before it; reordered marks align by
+/// dropped, lower case. A part of a decomposition after the first aligns with the preceding character; reordered marks align by
 /// their place.
 class Normalizer {
  public:
   explicit Normalizer(bool cased) : cased_(cased) {}
 
-  /// The normalised characters of a valid UTF-8 text whose first code point is number `first`; valid until the next call.
+  /// Returns the normalised characters of a valid UTF-8 text whose first code point is number `first`; valid until the next
+  /// call.
   const std::vector<AlignedCharacter>& normalize(std::string_view text, std::int32_t first);
 
  private:

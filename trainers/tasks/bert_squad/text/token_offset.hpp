@@ -4,7 +4,7 @@
 
 namespace hpcbench::train {
 
-/// Where a token stands in its text: code points [begin, end), of the question without leading white space or of the context;
+/// The place of a token in its text: code points [begin, end), of the question without leading white space or of the context;
 /// {0, 0} for [CLS] and [SEP].
 struct TokenOffset {
   std::int32_t begin = 0;

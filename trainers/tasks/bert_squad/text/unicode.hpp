@@ -7,20 +7,19 @@
 
 namespace hpcbench::train {
 
-/// What BERT's normaliser asks of a code point, as bits.
+/// The properties of a code point for BERT's normaliser, as bits.
 namespace character {
 inline constexpr std::uint8_t kDropped = 1;      // control, format, private use, U+0000, U+FFFD
 inline constexpr std::uint8_t kSpace = 2;        // white space, which becomes a space
-inline constexpr std::uint8_t kCjk = 4;          // an ideograph: a word of its own
-inline constexpr std::uint8_t kPunctuation = 8;  // a word of its own too
+inline constexpr std::uint8_t kCjk = 4;          // an ideograph: always a separate word
+inline constexpr std::uint8_t kPunctuation = 8;  // always a separate word, too
 inline constexpr std::uint8_t kMark = 16;        // a non-spacing mark, dropped without case
 inline constexpr std::uint8_t kNormalised = 32;  // decomposes, or has a combining class other than 0
-inline constexpr std::uint8_t kCased = 64;       // its lower case is another one
+inline constexpr std::uint8_t kCased = 64;       // its lower case is another character
 }  // namespace character
 
-/// The classes of all code points as Hugging Face's `tokenizers` knows them (tasks/bert_squad/text/unicode_tables.hpp).
-/// Decompositions and combining classes are utf8proc's: they never change for a character that has them, so its version does
-/// not matter.
+/// The classes of all code points as in Hugging Face's `tokenizers` (tasks/bert_squad/text/unicode_tables.hpp). Decompositions
+/// and combining classes are utf8proc's: they never change for a character that has them, so its version does not matter.
 class CharacterTable {
  public:
   static const CharacterTable& instance();
@@ -37,15 +36,16 @@ class CharacterTable {
   std::vector<std::array<std::uint8_t, 256>> blocks_;
 };
 
-/// Full canonical decomposition; returns how many code points it put into `parts`.
+/// Computes the full canonical decomposition; returns the number of code points in `parts`.
 int decompose(char32_t code_point, std::array<char32_t, 8>& parts);
 
 int combining_class(char32_t code_point);
 
-/// Lower case of one code point, without its neighbours. (U+0130 has two; it never comes here, for it decomposes before.)
+/// Returns the lower case of one code point, ignoring its neighbours. (U+0130 has two; it never occurs here, because it is
+/// decomposed before.)
 char32_t lower_case(char32_t code_point);
 
-/// What Python's str.lstrip() strips.
+/// Returns whether Python's str.lstrip() strips it.
 bool is_lstrip_space(char32_t code_point);
 
 }  // namespace hpcbench::train

@@ -75,7 +75,7 @@ Vocabulary::Match Vocabulary::longest(std::string_view text, bool continuing) co
 void Vocabulary::add(std::string_view piece, std::int32_t id) {
   std::uint32_t node = 0;
   for (const char byte : piece) node = child_made(node, static_cast<unsigned char>(byte));
-  if (node != 0) ids_[node] = id;  // an empty line is a piece that no word has
+  if (node != 0) ids_[node] = id;  // an empty line is a piece that occurs in no word
 }
 
 std::size_t Vocabulary::slot(std::uint32_t key) const {

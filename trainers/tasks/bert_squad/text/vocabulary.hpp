@@ -9,8 +9,8 @@
 
 namespace hpcbench::train {
 
-/// The word pieces of a vocab.txt: one a line, its id the number of the line from 0; where a piece stands twice, the last
-/// counts. A piece within a word begins with "##". Kept as a trie of bytes.
+/// The word pieces of a vocab.txt: one per line, whose id is the number of the line from 0; of a duplicate piece the last
+/// counts. A piece within a word begins with "##". Stored as a trie of bytes.
 class Vocabulary {
  public:
   /// DataError names file and line: no such file, a line that is no UTF-8, no [CLS], [SEP] or [UNK].
@@ -22,9 +22,10 @@ class Vocabulary {
 
   struct Match {
     std::int32_t id = -1;   // -1: none
-    std::size_t bytes = 0;  // of the text that it takes
+    std::size_t bytes = 0;  // matched bytes of the text
   };
-  /// The longest piece that the text begins with; `continuing`: of the pieces that begin with "##", which is left out here.
+  /// Returns the longest piece with which the text begins; `continuing`: among the pieces that begin with "##", which is
+  /// omitted here.
   Match longest(std::string_view text, bool continuing) const;
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kWordSlots = 1U << 16U;
 constexpr std::size_t kMostWords = kWordSlots / 2;
-constexpr std::size_t kLongestWord = 64;  // bytes: longer ones hardly come twice
+constexpr std::size_t kLongestWord = 64;  // bytes: longer words rarely repeat
 
 }  // namespace
 

@@ -8,13 +8,13 @@
 
 namespace hpcbench::train {
 
-/// A piece of a word: its id, and how many characters of the normalised word it takes.
+/// A piece of a word: its id, and how many characters of the normalised word it covers.
 struct WordPiece {
   std::int32_t id = 0;
   std::int32_t characters = 0;
 };
 
-/// The pieces of the words seen lately. Bounded: when it is full it is emptied.
+/// The pieces of recent words. Bounded: when it is full it is emptied.
 class WordCache {
  public:
   WordCache();
@@ -22,7 +22,7 @@ class WordCache {
   static std::uint64_t hash_step(std::uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x9e3779b97f4a7c15ULL; }
   static std::uint64_t hash_of(std::string_view word);
 
-  /// The word's pieces, valid until the next put(); an empty span where it is not known.
+  /// Returns the word's pieces, valid until the next put(); an empty span if it is unknown.
   std::span<const WordPiece> find(std::string_view word, std::uint64_t hash) const;
   void put(std::string_view word, std::uint64_t hash, std::span<const WordPiece> pieces);
 
