@@ -141,15 +141,15 @@ int check_file(const StudyOptions& options) {
 bool in_blocks(const Study& study) { return study.experiment.in_blocks() && executor_kind(study.experiment.executor).blocks; }
 
 /// The runs in order, in parts as `run` takes them: a thousand and, in blocks, the rest of the last block.
-std::vector<std::vector<DueRun>> parts_in_order(const Study& study) {
+std::vector<std::vector<PlannedRun>> parts_in_order(const Study& study) {
   constexpr std::size_t kRunsOfPart = 1000;
   const bool with_warmups = executor_kind(study.experiment.executor).runs_here;
-  std::vector<std::vector<DueRun>> parts(1);
+  std::vector<std::vector<PlannedRun>> parts(1);
   for (const PlannedRun& run : runs_in_order(study.selected())) {
     if (run.name.is_warmup() && !with_warmups) continue;
-    const bool splits_block = in_blocks(study) && !parts.back().empty() && parts.back().back().planned.block == run.block;
+    const bool splits_block = in_blocks(study) && !parts.back().empty() && parts.back().back().block == run.block;
     if (parts.back().size() >= kRunsOfPart && !splits_block) parts.emplace_back();
-    parts.back().push_back({run});
+    parts.back().push_back(run);
   }
   return parts;
 }
@@ -191,8 +191,7 @@ void render_preparations(const Study& study, const RenderContext& submitted, con
     const Configuration& any = of_instance.configurations.front();
     const auto script = render_batch_script(
         preparations, any,
-        make_jobs(preparations, of_instance, {{runs_in_order(of_instance).front()}}, 1, submitted, false).front(), id,
-        submitted);
+        make_jobs(preparations, of_instance, {runs_in_order(of_instance).front()}, 1, submitted, false).front(), id, submitted);
     if (script) write_batch(folder, id, *script, to_string(attempt.key) + "\n");
   }
 }
@@ -229,19 +228,19 @@ void render_scripts(const Study& study, const BlockTimes& times, const std::stri
   std::size_t count = 0;
   std::size_t number = 0;
   render_preparations(study, submitted, context.results, number);
-  for (const std::vector<DueRun>& runs : parts_in_order(study)) {
+  for (const std::vector<PlannedRun>& runs : parts_in_order(study)) {
     for (const JobBatch& batch : make_jobs(study.experiment, plan, runs, kMostJobs, context, in_blocks(study))) {
       const std::string id = fmt::format("{:016x}", number++);
       std::string attempts;
       for (const std::vector<std::size_t>& job : batch.jobs) {
         for (const std::size_t i : job) {
-          const PlannedRun& run = runs[i].planned;
+          const PlannedRun& run = runs[i];
           write_first_attempt(study, run, id, context, submitted);
           attempts += to_string(AttemptKey{plan.configurations[run.configuration].id, run.name, 1}) + "\n";
           ++count;
         }
       }
-      const Configuration& any = plan.configurations[runs[batch.jobs.front().front()].planned.configuration];
+      const Configuration& any = plan.configurations[runs[batch.jobs.front().front()].configuration];
       render_batch(study, submitted, context.results, id, batch, any, attempts);
     }
   }

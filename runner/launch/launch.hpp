@@ -32,9 +32,4 @@ int launch_attempt(const std::string& attempt_folder, const std::string& token, 
 /// attempt. `hash`: of the batch's kHashesFile, as the submitted script has it; UnavailableError where the file differs.
 int launch_job(const std::string& batch_folder, const std::string& hash = {});
 
-/// `launch -n N -- COMMAND`: N ranks here with the environment of docs/run-directory.md, output passed through.
-/// Exit status as the first process that failed. InputError if the command cannot be started. SIGINT, SIGTERM and SIGHUP
-/// are passed on. The same remarks on signals and children hold.
-int launch_ranks(int ranks, const std::vector<std::string>& command, double grace_s = kEndingGraceS);
-
 }  // namespace hpcbench

@@ -1,26 +1,22 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/executor_kind.hpp"
 #include "base/files.hpp"
 #include "base/host.hpp"
-#include "launch/free_port.hpp"
-#include "launch/job_script.hpp"
 #include "launch/launch.hpp"
 #include "launch/launch_job.hpp"
-#include "launch/local_script.hpp"
-#include "launch/oom_count.hpp"
+#include "launch/slurm_job.hpp"
 #include "launch/supervisor.hpp"
-#include "launch/word_of_slurm.hpp"
 #include "runfiles/attempt_hash.hpp"
 #include "runfiles/cancel_request.hpp"
 #include "runfiles/claim.hpp"
@@ -35,18 +31,13 @@ namespace hpcbench {
 
 namespace {
 
-constexpr double kSlurmGraceS = 10;  // from the request to end a step to its end; `hpcbench cancel` looks at jobs for 25 s
-
-/// The folders of the attempt that this job runs.
-struct JobPlace {
-  std::string folder;   // the attempt's
-  std::string run_dir;  // in it: the program's
+/// An attempt that this process claimed.
+struct OwnAttempt {
+  std::string folder;
+  std::string run_dir;  // the program's
+  std::string run_json;
+  Claim claim;
 };
-
-/// The exit code of `launch`: of a job that could start no process, too.
-int launch_status(const FinishedFacts& facts, int good_exit_code) {
-  return facts.error && !facts.supervision.timed_out ? kExitCannotStart : exit_status(facts.supervision, good_exit_code);
-}
 
 /// The text of an exception for finished.json: the word "error" is said by whoever prints it.
 std::string bare_text(const std::exception& problem) {
@@ -62,34 +53,6 @@ void require_ranks(const std::string& attempt_folder) {
   throw InputError("error: an early version made this attempt: its job.sh starts no ranks. `hpcbench retry` makes a new one");
 }
 
-/// Runs an attempt that is ours on this machine, and gathers what is to be said of it.
-FinishedFacts run_here(const std::string& run_json, const JobPlace& place, StartedFacts started, double grace_s,
-                       Supervisor& supervisor) {
-  FinishedFacts facts;
-  facts.host = started.process.host;
-  RunInfo run;
-  std::optional<FreePort> port;
-  try {
-    run = startable_run(run_json, place.folder + "/run.json");
-    require_ranks(place.folder);
-    make_folders(place.run_dir);
-    port = find_free_port();
-  } catch (const std::exception& problem) {  // for good: the next try would meet the same
-    facts.error = bare_text(problem);
-    return facts;
-  }
-  started.master_port = port->number();
-  // Not synced: a crash of the host ends the job as well, and then nobody asks when it started.
-  write_file(place.folder + "/started.json", started_json(started), Durability::none);
-  const std::optional<long long> oom_kills = read_oom_kill_count();
-  run_local_script({place.folder, place.run_dir, port->number(), grace_s}, run, supervisor, facts);
-  const std::optional<long long> oom_kills_after = read_oom_kill_count();
-  facts.oom_kill.reset();
-  if (oom_kills && oom_kills_after) facts.oom_kill = *oom_kills_after > *oom_kills;
-  facts.files = event_file_sizes(place.folder, place.run_dir, run.processes);
-  return facts;
-}
-
 /// A job outlives the terminal that it was submitted from.
 Supervisor::Place prepare_signals(bool in_slurm) {
   ::signal(SIGHUP, SIG_IGN);
@@ -98,70 +61,60 @@ Supervisor::Place prepare_signals(bool in_slurm) {
   return in_slurm ? Supervisor::Place::batch : Supervisor::Place::background;
 }
 
-/// Before the next run may begin: it may write the same files.
-void keep_outside(const JobPlace& place, const std::string& run_json) {
-  keep_outside_files(place.folder, place.run_dir, parse_run_json(run_json).outside.value_or(std::vector<OutsideGlob>()));
-}
-
 /// Makes the attempt's folder again if its program deleted it: without a claim and an outcome the run would execute twice.
 /// The attempt fails, as its output is gone.
-void restore_deleted(const JobPlace& place, const std::string& run_json, const Claim& claim, FinishedFacts& facts) {
-  const std::string path = place.folder + "/run.json";
+void restore_deleted(const OwnAttempt& own, FinishedFacts& facts) {
+  const std::string path = own.folder + "/run.json";
   if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) return;
-  make_folders(place.folder);
-  write_file(path, run_json, Durability::durable);
-  static_cast<void>(try_claim(place.folder, claim));  // false where the program left the claim
+  make_folders(own.folder);
+  write_file(path, own.run_json, Durability::durable);
+  static_cast<void>(try_claim(own.folder, own.claim));  // false where the program left the claim
   if (facts.error) return;
   facts.error =
       "the attempt's folder was deleted while its program ran, and its output with it; a program may delete only what is in "
       "{{run_dir}}";
 }
 
-void write_finished(const JobPlace& place, const FinishedFacts& facts) {
-  write_file(place.folder + "/finished.json", finished_json(facts), Durability::durable);
+void write_finished(const std::string& folder, const FinishedFacts& facts) {
+  write_file(folder + "/finished.json", finished_json(facts), Durability::durable);
 }
 
-/// An attempt that this process claimed.
-struct OwnAttempt {
-  const JobPlace& place;
-  const std::string& run_json;
-  const Claim& claim;
-};
+/// job.sh of an attempt that is ours. `job`: of Slurm; null: its ranks are processes of this machine. InputError or
+/// UnavailableError where it cannot be started: the next try would meet the same.
+std::unique_ptr<JobScript> prepare_script(const OwnAttempt& own, const SlurmJobFacts* job, double grace_s,
+                                          const BlockPlace* block, Supervisor& supervisor) {
+  RunInfo run = startable_run(own.run_json, own.folder + "/run.json");
+  require_ranks(own.folder);
+  make_folders(own.run_dir);
+  if (job == nullptr) return std::make_unique<JobScript>(own.folder, own.run_dir, std::move(run), supervisor, grace_s);
+  return std::make_unique<StepScript>(own.folder, own.run_dir, std::move(run), *job, supervisor, block);
+}
 
-/// An attempt that is ours, in a job of Slurm.
-AttemptEnd run_in_slurm(const OwnAttempt& own, StartedFacts started, SlurmJobFacts job, const BlockPlace* block,
-                        Supervisor& supervisor) {
-  const JobPlace& place = own.place;
-  const std::string& run_json = own.run_json;
-  RunInfo run;
+/// Runs an attempt that is ours, and writes finished.json last of all; not where a scheduler's word has to say how it ended.
+AttemptEnd run_own(const OwnAttempt& own, StartedFacts started, const SlurmJobFacts* job, double grace_s,
+                   const BlockPlace* block, Supervisor& supervisor) {
+  const RunInfo run = parse_run_json(own.run_json);
+  AttemptEnd end;
+  end.facts.host = job != nullptr ? job->node : started.process.host;
+  std::unique_ptr<JobScript> script;
   try {
-    run = startable_run(run_json, place.folder + "/run.json");
-  } catch (const InputError& problem) {  // for good: the next try would meet the same
-    FinishedFacts facts;
-    facts.host = job.node;
-    facts.error = bare_text(problem);
-    write_finished(place, facts);
-    return {kExitCannotStart, true};
+    script = prepare_script(own, job, grace_s, block, supervisor);
+  } catch (const std::exception& problem) {
+    end.facts.error = bare_text(problem);
   }
-  bool here = true;  // whether this node is one of the run's
-  if (block != nullptr && static_cast<std::size_t>(run.nodes) < block->nodes.size()) {
-    const auto end = block->nodes.begin() + run.nodes;
-    here = std::find(block->nodes.begin(), end, job.node) != end;
-    job.nodes = nodes_of_run(job.nodes, {block->nodes.begin(), end});
+  if (script) end = script->run(std::move(started));
+  if (end.stopped) {
+    end.status = kSignalExitBase + SIGTERM;
+    return end;
   }
-  started.node = job.node;
-  started.nodes = job.nodes;
-  if (here) started.devices = list_gpus();
-  const int good_exit_code = run.success_exit_code;
-  make_folders(place.run_dir);
-  JobScript script(place.folder, place.run_dir, std::move(run), std::move(job), supervisor, kSlurmGraceS, block);
-  ScriptEnd end = script.run(std::move(started));
-  if (end.stopped) return {kSignalExitBase + SIGTERM, false};
-  restore_deleted(place, run_json, own.claim, end.facts);
-  keep_outside(place, run_json);
-  write_finished(place, end.facts);
-  script.remove_tries();
-  return {exit_status(end.facts.supervision, good_exit_code), !end.broken, end.facts.shared};
+  restore_deleted(own, end.facts);
+  // Before the next run may begin: it may write the same files.
+  keep_outside_files(own.folder, own.run_dir, run.outside.value_or(std::vector<OutsideGlob>()));
+  write_finished(own.folder, end.facts);
+  if (script) script->remove_tries();
+  end.status = exit_status(end.facts.supervision, run.success_exit_code);
+  if (end.status == 0 && end.facts.error) end.status = kExitCannotStart;
+  return end;
 }
 
 /// What a job was given when it was submitted.
@@ -177,12 +130,13 @@ AttemptEnd refuse_changed(const std::string& folder, const std::string& token) {
   claim.token = token;
   claim.job = job.name.empty() ? std::to_string(self.pid) : job.name;
   claim.process = self;
-  if (!try_claim(folder, claim)) return {0, true};
-  FinishedFacts facts;
-  facts.host = self.host;
-  facts.error = "run.json, job.sh or an input file changed after the attempt was submitted; nothing of it was executed";
-  write_file(folder + "/finished.json", finished_json(facts), Durability::durable);
-  return {kExitCannotStart, true};
+  AttemptEnd end;
+  if (!try_claim(folder, claim)) return end;
+  end.facts.host = self.host;
+  end.facts.error = "run.json, job.sh or an input file changed after the attempt was submitted; nothing of it was executed";
+  write_finished(folder, end.facts);
+  end.status = kExitCannotStart;
+  return end;
 }
 
 /// The job's name: of Slurm, of a batch system that a site describes, or of this process.
@@ -198,28 +152,30 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const Given& given, do
   if (!given.hash.empty() && given.hash != hash_of_folder(attempt_folder, run_json))
     return refuse_changed(attempt_folder, given.token);
   const RunInfo info = parse_run_json(run_json);
-  const JobPlace place{attempt_folder, run_dir_of(attempt_folder, info)};
   const ExecutorKind& executor = executor_kind(info.executor);
   // Before the claim: from then on a signal must not end us without finished.json.
   Supervisor supervisor(prepare_signals(executor.steps));
-  SlurmJobFacts job = executor.steps ? slurm_job_facts() : SlurmJobFacts();
-  if (executor.described) supervisor.expect_request([folder = place.folder] { return is_cancel_requested(folder); });
+  const SlurmJobFacts job = executor.steps ? slurm_job_facts() : SlurmJobFacts();
+  if (executor.described) supervisor.expect_request([attempt_folder] { return is_cancel_requested(attempt_folder); });
   if (executor.steps && block == nullptr) supervisor.expect_limit([job] { return time_left_s(job).value_or(0); });
-  if (executor.steps && supervisor.await_wish(0).cancelled_by) return {kSignalExitBase + SIGTERM, false};  // Slurm knows why
-  if (::access((place.folder + "/claim").c_str(), F_OK) == 0) return {0, true};
+  AttemptEnd end;
+  if (executor.steps && supervisor.await_wish(0).cancelled_by) {  // Slurm knows why
+    end.status = kSignalExitBase + SIGTERM;
+    end.stopped = true;
+    return end;
+  }
+  if (::access((attempt_folder + "/claim").c_str(), F_OK) == 0) return end;
   std::optional<Descriptor> life(std::in_place);
-  if (!executor.steps) life = take_life(place.folder);
-  if (!life) return {0, true};  // another job is about to claim it
+  if (!executor.steps) life = take_life(attempt_folder);
+  if (!life) return end;  // another job is about to claim it
   StartedFacts started{.process = this_process(), .job = std::nullopt};
   started.job = job_name(job, started.process);
-  const Claim claim{.revoked = false, .why = {}, .token = given.token, .job = *started.job, .process = started.process};
-  if (!try_claim(place.folder, claim)) return {0, true};
-  if (executor.steps) return run_in_slurm({place, run_json, claim}, started, std::move(job), block, supervisor);
-  FinishedFacts facts = run_here(run_json, place, started, grace_s, supervisor);
-  restore_deleted(place, run_json, claim, facts);
-  keep_outside(place, run_json);
-  write_finished(place, facts);
-  return {launch_status(facts, info.success_exit_code), true};
+  const OwnAttempt own{attempt_folder,
+                       run_dir_of(attempt_folder, info),
+                       run_json,
+                       {.revoked = false, .why = {}, .token = given.token, .job = *started.job, .process = started.process}};
+  if (!try_claim(own.folder, own.claim)) return end;
+  return run_own(own, std::move(started), executor.steps ? &job : nullptr, grace_s, block, supervisor);
 }
 
 /// What ends the launcher itself, as a full disk, is noted for hpcbench: its message may have no place either.

@@ -34,6 +34,12 @@ namespace {
 
 constexpr double kEndingReserveS = 15;  // from a run's limit to the end of its step
 
+/// An attempt of a batch.
+struct BatchAttempt {
+  std::string path;  // relative to the folder of the experiment
+  std::string hash;  // attempt_hash; empty: of a batch of an earlier version
+};
+
 /// In the array's own output: an attempt's files are its runs'.
 void say_of_block(const std::string& text) {
   std::fputs(("hpcbench: " + text + "\n").c_str(), stderr);
@@ -142,8 +148,8 @@ int run_one_by_one(const OwnBlock& block) {
   std::optional<double> end_s;
   for (std::size_t i = 0; i < block.attempts.size(); ++i) {
     if (i > 0 && !has_time(block.folders[i], block.job, end_s)) return block.leave(i, too_short_for(block, i));
-    if (!launch_in_block(block.folders[i], block.token(), block.attempts[i].hash, block.place).may_go_on)
-      return block.leave(i + 1, not_ended_by_program(block, i));
+    const AttemptEnd end = launch_in_block(block.folders[i], block.token(), block.attempts[i].hash, block.place);
+    if (end.broken || end.stopped) return block.leave(i + 1, not_ended_by_program(block, i));
   }
   return 0;
 }
@@ -156,9 +162,10 @@ constexpr int kRunHasShared = 2;
 int run_in_lane(const OwnBlock& block, std::size_t number) {
   try {
     const AttemptEnd end = launch_in_block(block.folders[number], block.token(), block.attempts[number].hash, block.place);
-    if (end.shared) write_file(block.refused_file(), *end.shared + "\n", Durability::durable);
-    if (end.shared) return kRunHasShared;
-    return end.may_go_on ? kRunWasApart : kRunIsBroken;
+    const std::optional<std::string>& shared = end.facts.shared;
+    if (shared) write_file(block.refused_file(), *shared + "\n", Durability::durable);
+    if (shared) return kRunHasShared;
+    return end.broken || end.stopped ? kRunIsBroken : kRunWasApart;
   } catch (const std::exception& problem) {
     say_of_block(problem.what());
     return kRunIsBroken;

@@ -1,6 +1,7 @@
 #include "launch/rank.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -123,14 +124,18 @@ std::vector<std::string> own_variables(const RunInfo& run) {
   return names;
 }
 
-ProcessSpec rank_spec(const RankRequest& request, int rank, const EnvironmentChanges& changes, const RunInfo& run) {
+/// Whether this process starts all ranks for a person, or another program, and no job waits for their reports.
+bool is_foreground(const RankRequest& request) { return request.here && variable("HPCBENCH_TRY").empty(); }
+
+ProcessSpec rank_spec(const RankRequest& request, int rank, EnvironmentChanges changes, const RunInfo& run) {
+  changes.insert(request.environment.begin(), request.environment.end());
   ProcessSpec spec;
   spec.rank = rank;
   spec.argv = request.command;
   spec.environment = changed_environment(own_environment(), changes);
   if (run.container_runtime == "apptainer")
     spec.environment = changed_environment(spec.environment, apptainer_variables(spec.environment, own_variables(run)));
-  spec.isolated = true;
+  spec.isolated = !is_foreground(request);
   if (const std::string folder = job_folder(); !folder.empty()) {
     spec.stdout_path = folder + "/" + rank_file("stdout", rank, ".log");
     spec.stderr_path = folder + "/" + rank_file("stderr", rank, ".log");
@@ -248,15 +253,30 @@ int status_for_starter(const Supervision& supervision, const std::optional<Start
   return 0;
 }
 
+/// Says which of several ranks failed first.
+int status_in_foreground(const Supervision& supervision, const std::optional<StartError>& error,
+                         const SupervisionRules& rules) {
+  if (supervision.cancelled_by) return kSignalExitBase + *supervision.cancelled_by;
+  const ProcessEnd* const failed = supervision.first_failed_rank ? deciding_process(supervision) : nullptr;
+  if (failed != nullptr && !error && supervision.processes.size() > 1) {
+    const std::string how =
+        failed->signal ? fmt::format("signal {}", *failed->signal) : fmt::format("exit code {}", *failed->exit_code);
+    const std::size_t ranks = supervision.processes.size();
+    std::fputs(fmt::format("error: rank {} of {} failed first: {}\n", failed->rank, ranks, how).c_str(), stderr);
+  }
+  return status_for_starter(supervision, error, rules);
+}
+
 }  // namespace
 
 int run_rank(const RankRequest& request) {
   if (request.command.empty() || request.command[0].empty()) throw InputError("error: rank: no command to start");
-  const bool in_step = !request.here || !variable("HPCBENCH_TRY").empty();
+  const bool in_step = !is_foreground(request);
   // Before the try is begun: from then on a signal must not end us without a report.
   Supervisor supervisor(in_step ? Supervisor::Place::step : Supervisor::Place::foreground);
-  for (const int ignored : {SIGXFSZ, SIGPIPE}) ::signal(ignored, SIG_IGN);
-  if (in_step) ::signal(SIGHUP, SIG_IGN);
+  if (in_step) {
+    for (const int ignored : {SIGHUP, SIGXFSZ, SIGPIPE}) ::signal(ignored, SIG_IGN);
+  }
   const std::string folder = variable("HPCBENCH_TRY");
   if (!folder.empty() && !begin_try(folder, step_name())) {
     std::fputs("hpcbench: rank: this try was closed before it began; leaving\n", stderr);
@@ -285,7 +305,19 @@ int run_rank(const RankRequest& request) {
   const std::optional<long long> oom_kills_after = read_oom_kill_count();
   if (error) std::fputs(fmt::format("hpcbench: rank {}: {}\n", error->rank, error->text).c_str(), stderr);
   report(supervision, error, oom_kills && oom_kills_after && *oom_kills_after > *oom_kills, run);
+  if (!in_step) return status_in_foreground(supervision, error, rules);
   return status_for_starter(supervision, error, rules);
+}
+
+int launch_ranks(int ranks, const std::vector<std::string>& command) {
+  RankRequest request{.command = command, .here = ranks, .per_node = {}, .monitor_s = 0, .environment = {}};
+  // It names the processes of a run, and tells programs of it.
+  if (const std::string run = variable("HPCBENCH_RUN"); !run.empty()) request.environment["HPCBENCH_RUN"] = run;
+  constexpr const char* kThreads = "OMP_NUM_THREADS";
+  if (std::getenv(kThreads) == nullptr)
+    request.environment[kThreads] = std::to_string(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN) / ranks));
+  for (const char* const of_run : {"HPCBENCH_RUN", "HPCBENCH_TRY", "MASTER_ADDR", "MASTER_PORT"}) ::unsetenv(of_run);
+  return run_rank(request);
 }
 
 }  // namespace hpcbench

@@ -49,7 +49,8 @@ struct Configuration {
 struct PlannedRun {
   std::size_t configuration = 0;  // index into Plan::configurations
   RunName name;
-  int block = 0;  // of the randomised complete block design: all configurations' repeat k
+  int block = 0;    // of the randomised complete block design: all configurations' repeat k
+  int attempt = 1;  // the one that is due
 };
 
 /// All that an experiment asks for. Configurations are distinct by id and in the order of the file.

@@ -69,7 +69,7 @@ std::vector<std::pair<std::string, std::string>> added_variables(const ResolvedR
 }
 
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
-                        const std::string& batch, const RenderContext& context, const SegmentPlace& segment) {
+                        const std::string& batch, const RenderContext& context, const Segment& segment) {
   const Configuration& point = plan.configurations.at(configuration);
   ResolvedRun resolved{.experiment = experiment,
                        .plan = plan,
@@ -108,7 +108,7 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
 
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
                                int attempt, const std::string& batch, const RenderContext& context,
-                               const SegmentPlace& segment) {
+                               const Segment& segment) {
   const ResolvedRun resolved = resolve_run(experiment, plan, configuration, run, attempt, batch, context, segment);
   return {resolved.key, resolved.folder, run_json_text(resolved), job_script_text(resolved), resolved.decks};
 }

@@ -10,6 +10,7 @@
 #include "plan/plan.hpp"
 #include "render/block_times.hpp"
 #include "render/input_decks.hpp"
+#include "runfiles/run_info.hpp"
 #include "spec/experiment.hpp"
 
 namespace hpcbench {
@@ -52,12 +53,6 @@ struct RenderContext {
   std::string hashes_sha256 = {};  // of the batch's list of hashes, for its script; empty: the script is only looked at
 };
 
-/// Which part of a run an attempt is, where `continue` lets it have several, and what came before.
-struct SegmentPlace {
-  std::vector<int> before;  // the attempts that are the segments before it
-  int from = 0;             // the attempt whose folder it goes on from; 0: it begins
-};
-
 /// An attempt ready to be written to its folder.
 struct RenderedAttempt {
   AttemptKey key;
@@ -71,7 +66,7 @@ struct RenderedAttempt {
 /// InputError if a placeholder or a name in the template is not defined, or a value holds a NUL byte.
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
                                int attempt, const std::string& batch, const RenderContext& context,
-                               const SegmentPlace& segment = {});
+                               const Segment& segment = {});
 
 /// The folder of an attempt of an instance, below `results`.
 std::string preparation_folder(const std::string& results, const PreparedInstance& instance, int attempt);

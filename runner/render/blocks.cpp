@@ -37,10 +37,10 @@ std::vector<std::string> shape_of(const Experiment& experiment, const Configurat
 }
 
 /// The one of these runs with the most nodes.
-std::size_t largest_of(const Plan& plan, const std::vector<DueRun>& runs, const std::vector<std::size_t>& block) {
-  std::size_t largest = runs[block.front()].planned.configuration;
+std::size_t largest_of(const Plan& plan, const std::vector<PlannedRun>& runs, const std::vector<std::size_t>& block) {
+  std::size_t largest = runs[block.front()].configuration;
   for (const std::size_t i : block) {
-    const std::size_t other = runs[i].planned.configuration;
+    const std::size_t other = runs[i].configuration;
     if (plan.configurations[other].nodes > plan.configurations[largest].nodes) largest = other;
   }
   return largest;
@@ -48,12 +48,12 @@ std::size_t largest_of(const Plan& plan, const std::vector<DueRun>& runs, const 
 
 /// Indices of runs by repeat and by what they ask for beside the time, in the order of their first ones.
 std::vector<std::vector<std::size_t>> group_runs(const Experiment& experiment, const Plan& plan,
-                                                 const std::vector<DueRun>& runs, bool by_shape) {
+                                                 const std::vector<PlannedRun>& runs, bool by_shape) {
   std::vector<std::vector<std::string>> shapes(plan.configurations.size());
   std::map<std::pair<int, std::vector<std::string>>, std::size_t> known;
   std::vector<std::vector<std::size_t>> blocks;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const PlannedRun& run = runs[i].planned;
+    const PlannedRun& run = runs[i];
     std::vector<std::string>& shape = shapes[run.configuration];
     if (by_shape && shape.empty()) shape = shape_of(experiment, plan.configurations[run.configuration]);
     const auto [place, fresh] = known.try_emplace({run.block, shape}, blocks.size());
@@ -64,8 +64,8 @@ std::vector<std::vector<std::size_t>> group_runs(const Experiment& experiment, c
 }
 
 /// What a run's part of a block's time is: its limit, or what is estimated, and what its beginning and its end may take.
-std::optional<double> share_s(const Plan& plan, const DueRun& run, const BlockTimes& times) {
-  const Configuration& configuration = plan.configurations[run.planned.configuration];
+std::optional<double> share_s(const Plan& plan, const PlannedRun& run, const BlockTimes& times) {
+  const Configuration& configuration = plan.configurations[run.configuration];
   const std::optional<double>& limit_s = configuration.work->resources.time_s;
   if (!limit_s) return std::nullopt;
   const RunEstimate* const estimate = times.estimate_of(configuration.id, run.attempt);
@@ -83,9 +83,9 @@ std::vector<std::size_t> baselines_of(const Experiment& experiment, const Plan& 
 }
 
 /// The longest job that a block may be, where it is known and the block needs more; else null.
-const LongestJob* too_short_job(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& block,
+const LongestJob* too_short_job(const Experiment& experiment, const Plan& plan, const std::vector<PlannedRun>& block,
                                 const BlockTimes& times) {
-  const std::string names = partition_of(experiment, plan.configurations[block.front().planned.configuration]);
+  const std::string names = partition_of(experiment, plan.configurations[block.front().configuration]);
   const auto longest = times.longest.find(names);
   if (longest == times.longest.end()) return nullptr;
   return block_time_s(plan, block, times, lanes_of(experiment, block.size())).value_or(0) > longest->second.seconds
@@ -93,8 +93,8 @@ const LongestJob* too_short_job(const Experiment& experiment, const Plan& plan, 
              : nullptr;
 }
 
-std::vector<DueRun> chosen_runs(const std::vector<DueRun>& runs, const std::vector<std::size_t>& block) {
-  std::vector<DueRun> chosen;
+std::vector<PlannedRun> chosen_runs(const std::vector<PlannedRun>& runs, const std::vector<std::size_t>& block) {
+  std::vector<PlannedRun> chosen;
   for (const std::size_t i : block) chosen.push_back(runs[i]);
   return chosen;
 }
@@ -107,7 +107,7 @@ struct PartedBlock {
 };
 
 /// group_runs, and what Slurm would refuse split.
-std::vector<PartedBlock> part_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+std::vector<PartedBlock> part_blocks(const Experiment& experiment, const Plan& plan, const std::vector<PlannedRun>& runs,
                                      bool by_shape, const BlockTimes& times) {
   std::vector<PartedBlock> parted;
   std::vector<std::size_t> baselines;
@@ -118,7 +118,7 @@ std::vector<PartedBlock> part_blocks(const Experiment& experiment, const Plan& p
       if (baselines.empty()) baselines = baselines_of(experiment, plan);
       std::vector<PartMember> members;
       for (const std::size_t i : block) {
-        const std::size_t configuration = runs[i].planned.configuration;
+        const std::size_t configuration = runs[i].configuration;
         members.push_back({share_s(plan, runs[i], times).value_or(0), configuration, baselines[configuration]});
       }
       parts = split_block(members, limit->seconds - kBlockMarginS);
@@ -169,15 +169,15 @@ void check_equal_shapes(const Experiment& experiment, const Plan& plan) {
   }
 }
 
-BlockShape shape_of_part(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+BlockShape shape_of_part(const Experiment& experiment, const Plan& plan, const std::vector<PlannedRun>& runs,
                          const std::vector<std::size_t>& part, const BlockTimes& times) {
-  const std::vector<DueRun> chosen = chosen_runs(runs, part);
+  const std::vector<PlannedRun> chosen = chosen_runs(runs, part);
   const int lanes = lanes_of(experiment, chosen.size());
   BlockShape shape{{}, largest_of(plan, runs, part), part.size(), lanes, block_time_s(plan, chosen, times, lanes)};
   const Configuration& largest = plan.configurations[shape.configuration];
   shape.options = slurm_block_options(experiment, largest, shape.time_s, lanes);
   for (const std::size_t i : part) {
-    const Configuration& configuration = plan.configurations[runs[i].planned.configuration];
+    const Configuration& configuration = plan.configurations[runs[i].configuration];
     const double time_s = configuration.work->resources.time_s.value_or(0);
     shape.node_s += largest.nodes * time_s;
     shape.idle_s += (largest.nodes - configuration.nodes) * time_s;
@@ -197,17 +197,17 @@ BlockShape shape_of_part(const Experiment& experiment, const Plan& plan, const s
 
 }  // namespace
 
-std::vector<DueRun> repeats_in_order(const Plan& plan) {
-  std::vector<DueRun> runs;
+std::vector<PlannedRun> repeats_in_order(const Plan& plan) {
+  std::vector<PlannedRun> runs;
   for (const PlannedRun& run : runs_in_order(plan)) {
-    if (!run.name.is_warmup()) runs.push_back({run});
+    if (!run.name.is_warmup()) runs.push_back(run);
   }
   return runs;
 }
 
-std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times, int lanes) {
+std::optional<double> block_time_s(const Plan& plan, const std::vector<PlannedRun>& runs, const BlockTimes& times, int lanes) {
   double sum_s = 0, longest_s = 0;
-  for (const DueRun& run : runs) {
+  for (const PlannedRun& run : runs) {
     const std::optional<double> needed_s = share_s(plan, run, times);
     if (!needed_s) return std::nullopt;
     sum_s += *needed_s;
@@ -242,7 +242,7 @@ class GrowingBatches {
 
 }  // namespace
 
-std::vector<JobBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+std::vector<JobBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<PlannedRun>& runs,
                                   std::size_t limit, const RenderContext& context) {
   const bool submits = !context.array_template.empty();
   GrowingBatches batches(limit);
@@ -251,7 +251,7 @@ std::vector<JobBatch> make_blocks(const Experiment& experiment, const Plan& plan
       std::vector<std::string> options;
       if (submits) {
         const Configuration& any = plan.configurations[largest_of(plan, runs, part)];
-        const std::vector<DueRun> chosen = chosen_runs(runs, part);
+        const std::vector<PlannedRun> chosen = chosen_runs(runs, part);
         const int lanes = lanes_of(experiment, chosen.size());
         options = slurm_block_options(experiment, any, block_time_s(plan, chosen, context.block_times, lanes), lanes);
       }
@@ -261,12 +261,12 @@ std::vector<JobBatch> make_blocks(const Experiment& experiment, const Plan& plan
   return batches.take();
 }
 
-std::vector<JobBatch> make_jobs(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+std::vector<JobBatch> make_jobs(const Experiment& experiment, const Plan& plan, const std::vector<PlannedRun>& runs,
                                 std::size_t limit, const RenderContext& context, bool in_blocks) {
   if (in_blocks) return make_blocks(experiment, plan, runs, limit, context);
   GrowingBatches batches(limit);
   for (std::size_t i = 0; i < runs.size(); ++i)
-    batches.add(batch_options(experiment, plan.configurations[runs[i].planned.configuration], context), {i});
+    batches.add(batch_options(experiment, plan.configurations[runs[i].configuration], context), {i});
   return batches.take();
 }
 
@@ -303,7 +303,7 @@ void check_longest_jobs(const Experiment& experiment, const Plan& plan, const Bl
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) {
     const Configuration& configuration = plan.configurations[i];
     const auto longest = times.longest.find(partition_of(experiment, configuration));
-    const std::optional<double> needed_s = block_time_s(plan, {{{i, {RunKind::repeat, 1}, 1}}}, {});
+    const std::optional<double> needed_s = block_time_s(plan, {{i, {RunKind::repeat, 1}, 1}}, {});
     if (longest == times.longest.end() || !needed_s || *needed_s <= longest->second.seconds) continue;
     const auto said = experiment.origins.find("resources.time");
     throw InputError(fmt::format(
@@ -318,7 +318,7 @@ void check_longest_jobs(const Experiment& experiment, const Plan& plan, const Bl
 std::vector<BlockShape> block_shapes(const Experiment& experiment, const Plan& plan, const BlockTimes& times) {
   Plan once = plan;
   once.repeats = 1;
-  const std::vector<DueRun> runs = repeats_in_order(once);
+  const std::vector<PlannedRun> runs = repeats_in_order(once);
   std::vector<BlockShape> shapes;
   for (const PartedBlock& block : part_blocks(experiment, once, runs, true, times)) {
     for (std::size_t part = 0; part < block.parts.size(); ++part) {
@@ -333,14 +333,14 @@ std::vector<BlockShape> block_shapes(const Experiment& experiment, const Plan& p
 namespace {
 
 /// Runs that what they are compared with shares the block with, and not the part.
-std::size_t count_apart(const Plan& plan, const std::vector<DueRun>& runs, const PartedBlock& block,
+std::size_t count_apart(const Plan& plan, const std::vector<PlannedRun>& runs, const PartedBlock& block,
                         const std::vector<std::size_t>& baselines) {
   std::vector<std::size_t> part_of(plan.configurations.size(), 0);  // from 1; 0: not in this block
   for (std::size_t part = 0; part < block.parts.size(); ++part) {
-    for (const std::size_t i : block.parts[part]) part_of[runs[i].planned.configuration] = part + 1;
+    for (const std::size_t i : block.parts[part]) part_of[runs[i].configuration] = part + 1;
   }
   return static_cast<std::size_t>(std::count_if(block.runs.begin(), block.runs.end(), [&](std::size_t i) {
-    const std::size_t configuration = runs[i].planned.configuration;
+    const std::size_t configuration = runs[i].configuration;
     const std::size_t with = part_of[baselines[configuration]];
     return with != 0 && with != part_of[configuration];
   }));
@@ -350,7 +350,7 @@ std::size_t count_apart(const Plan& plan, const std::vector<DueRun>& runs, const
 std::vector<std::string> describe_parts(const Experiment& experiment, const Plan& plan, const BlockTimes& times) {
   Plan once = plan;
   once.repeats = 1;
-  const std::vector<DueRun> runs = repeats_in_order(once);
+  const std::vector<PlannedRun> runs = repeats_in_order(once);
   std::vector<std::string> lines;
   for (const PartedBlock& block : part_blocks(experiment, once, runs, true, times)) {
     if (block.limit == nullptr) continue;
@@ -363,7 +363,7 @@ std::vector<std::string> describe_parts(const Experiment& experiment, const Plan
                                "runs",
                                counted(static_cast<long long>(apart), "configuration is", "configurations are"));
     }
-    const std::vector<DueRun> whole = chosen_runs(runs, block.runs);
+    const std::vector<PlannedRun> whole = chosen_runs(runs, block.runs);
     const int lanes = lanes_of(experiment, whole.size());
     lines.push_back(fmt::format("blocks: {} take {} {}, and {} is {}: each block is split into {}{}",
                                 counted(static_cast<long long>(block.runs.size()), "run", "runs"),

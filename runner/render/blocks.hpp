@@ -13,12 +13,6 @@ namespace hpcbench {
 /// Most runs of a block: a job of Slurm has at most 40,000 steps (MaxStepCount), and a run that cannot begin takes three.
 inline constexpr std::size_t kLargestBlock = 1000;
 
-/// A run that is to begin, and in which attempt.
-struct DueRun {
-  PlannedRun planned;
-  int attempt = 1;
-};
-
 /// Jobs that ask for the same things: an array, one job an element. A job executes a list of runs in order: one run, or the
 /// runs of a block.
 struct JobBatch {
@@ -27,21 +21,22 @@ struct JobBatch {
 };
 
 /// The runs of a plan that blocks are made of: without warm-ups, which would warm another node.
-std::vector<DueRun> repeats_in_order(const Plan& plan);
+std::vector<PlannedRun> repeats_in_order(const Plan& plan);
 
 /// What the job of a block of these runs asks for, in seconds: their limits, or what is estimated, for each what its beginning
 /// and its end may take beside that, and a minute. Absent where one of them has no limit. `lanes`: so many go on at a time
 /// (packed_time_s).
-std::optional<double> block_time_s(const Plan& plan, const std::vector<DueRun>& runs, const BlockTimes& times, int lanes = 1);
+std::optional<double> block_time_s(const Plan& plan, const std::vector<PlannedRun>& runs, const BlockTimes& times,
+                                   int lanes = 1);
 
 /// The blocks of these runs, in their order, longer ones than Slurm takes in parts (split_block): of each repeat those that ask
 /// for the same things but for the time and, with mixed shapes, the number of nodes, of which a block has the most that one of
 /// its runs has. A batch has at most `limit` of them.
-std::vector<JobBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+std::vector<JobBatch> make_blocks(const Experiment& experiment, const Plan& plan, const std::vector<PlannedRun>& runs,
                                   std::size_t limit, const RenderContext& context);
 
 /// The jobs of these runs: blocks where `in_blocks` says so, otherwise one run each. A batch has at most `limit` jobs.
-std::vector<JobBatch> make_jobs(const Experiment& experiment, const Plan& plan, const std::vector<DueRun>& runs,
+std::vector<JobBatch> make_jobs(const Experiment& experiment, const Plan& plan, const std::vector<PlannedRun>& runs,
                                 std::size_t limit, const RenderContext& context, bool in_blocks);
 
 /// The script of such a batch, whose id is `id` and which has runs of `any`; absent where the executor needs none.

@@ -30,7 +30,7 @@ struct ResolvedRun {
   std::optional<Container> container;
   std::vector<FilledDeck> decks;
   long long seed = 0;
-  SegmentPlace segment;
+  Segment segment;
   std::string resume_from;  // absolute, the program's folder that it continues from; empty: it begins
 
   const Work& work() const { return *configuration.work; }
@@ -45,7 +45,7 @@ struct ResolvedRun {
 };
 
 ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run, int attempt,
-                        const std::string& batch, const RenderContext& context, const SegmentPlace& segment = {});
+                        const std::string& batch, const RenderContext& context, const Segment& segment = {});
 
 /// Variables beside `environment`: with `continue`, which segment of its run the program is; and the caller's OMP_NUM_THREADS
 /// where neither `environment` nor `cpus_per_task` is given.

@@ -248,10 +248,10 @@ std::vector<std::string> read_decks(std::string_view list) {
   return names;
 }
 
-std::optional<SegmentInfo> read_segment(std::string_view object) {
+std::optional<Segment> read_segment(std::string_view object) {
   JsonMembers members;
   if (!scan_object(object, members)) return std::nullopt;
-  SegmentInfo segment;
+  Segment segment;
   for (const std::string_view item : scan_array(find_member(members, "before")).value_or(std::vector<std::string_view>()))
     segment.before.push_back(small_integer(item).value_or(0));
   segment.from = small_integer(find_member(members, "from")).value_or(0);

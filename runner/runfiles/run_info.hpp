@@ -16,7 +16,7 @@
 namespace hpcbench {
 
 /// Which part of its run an attempt is: only where `continue` lets runs have several.
-struct SegmentInfo {
+struct Segment {
   std::vector<int> before;       // the attempts that are the segments before it
   int from = 0;                  // the attempt that it goes on from; 0: it begins
   std::optional<double> warn_s;  // how long before the time limit the program gets SIGUSR1; 0: never
@@ -52,7 +52,7 @@ struct RunInfo {
   std::optional<std::string> success_pattern;
   std::vector<std::string> success_require;
   FormulaNames formula_names;
-  std::optional<SegmentInfo> segment;
+  std::optional<Segment> segment;
   std::string inject;  // the faults that `inject`, a retired key, asked for, as JSON; empty: none
   std::map<std::string, std::string>
       facts;  // commit, dirty, code (one hash of all files that the command names), program:NAME, hpcbench

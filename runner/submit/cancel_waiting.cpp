@@ -36,7 +36,7 @@ void cancel_waiting(const Experiment& experiment, const Plan& plan, const Render
     key.attempt = make_next_folder(context.results, key);
     const std::size_t configuration = *plan.find(key.config_id);
     // A retry of it is the same segment: run.json says from where.
-    const SegmentPlace segment = segment_after(context.results, before, experiment.is_trainer());
+    const Segment segment = segment_after(context.results, before, experiment.is_trainer());
     write_attempt_files(render_attempt(experiment, plan, configuration, key.run, key.attempt, "", context, segment));
     made.push_back(key);
   }

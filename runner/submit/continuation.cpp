@@ -103,7 +103,7 @@ bool same_content(const fs::path& one, const fs::path& other) {
 /// By the step or epoch that its events reach; where it writes none by the files that it left. Where neither is known, it did.
 bool made_progress(const std::string& results, const AttemptKey& key) {
   const std::string folder = attempt_folder(results, key, key.attempt);
-  const SegmentPlace place = segment_of(results, key);
+  const Segment place = segment_of(results, key);
   const Position now = last_position(folder);
   for (auto before = place.before.rbegin(); before != place.before.rend(); ++before) {
     const Position then = last_position(attempt_folder(results, key, *before));
@@ -126,15 +126,12 @@ bool has_saved(const std::string& folder, bool is_trainer) {
 
 }  // namespace
 
-SegmentPlace segment_of(const std::string& results, const AttemptKey& key) {
-  const RunInfo info = run_info(attempt_folder(results, key, key.attempt));
-  SegmentPlace place;
-  if (info.segment) place = {info.segment->before, info.segment->from};
-  return place;
+Segment segment_of(const std::string& results, const AttemptKey& key) {
+  return run_info(attempt_folder(results, key, key.attempt)).segment.value_or(Segment());
 }
 
-SegmentPlace segment_after(const std::string& results, const AttemptKey& key, bool is_trainer) {
-  SegmentPlace place = segment_of(results, key);
+Segment segment_after(const std::string& results, const AttemptKey& key, bool is_trainer) {
+  Segment place = segment_of(results, key);
   place.before.push_back(key.attempt);
   if (has_saved(attempt_folder(results, key, key.attempt), is_trainer)) {
     place.from = key.attempt;
@@ -148,13 +145,13 @@ bool is_to_continue(const Experiment& experiment, const std::string& folder, Sta
   if (!experiment.continuation || !experiment.continuation->goes_on_after(outcome)) return false;
   if (outcome != State::failed) return true;
   // A program that cannot work would fail as often as `max` lets it.
-  const std::optional<SegmentInfo> segment = run_info(folder).segment;
+  const std::optional<Segment> segment = run_info(folder).segment;
   return ended_badly(folder) && (has_saved(folder, experiment.is_trainer()) || (segment && segment->from > 0));
 }
 
 std::string why_not_continued(const Experiment& experiment, const std::string& results, const AttemptKey& key, State outcome) {
   if (!is_to_continue(experiment, results + "/" + to_string(key), outcome)) return "";
-  const SegmentPlace place = segment_of(results, key);
+  const Segment place = segment_of(results, key);
   const int segments = static_cast<int>(place.before.size()) + 1;
   if (segments >= experiment.continuation->max) {
     return fmt::format("not continued: that was segment {} of at most {} (`continue.max`)", segments,

@@ -28,11 +28,11 @@ bool goes_on(const Experiment& experiment, const std::string& results, const Att
 std::string why_not_continued(const Experiment& experiment, const std::string& results, const AttemptKey& key, State outcome);
 
 /// The segment that an attempt is.
-SegmentPlace segment_of(const std::string& results, const AttemptKey& key);
+Segment segment_of(const std::string& results, const AttemptKey& key);
 
 /// The one after it. It goes on from this attempt's folder, or, where nothing was saved in that, from where this one went on:
 /// from the beginning if no segment has saved anything, as one that was warned before its program had begun.
-SegmentPlace segment_after(const std::string& results, const AttemptKey& key, bool is_trainer);
+Segment segment_after(const std::string& results, const AttemptKey& key, bool is_trainer);
 
 /// Makes the next segment of each of these runs (segments_to_follow), and revokes it: `cancelled`, until a retry. Only for the
 /// owner of the experiment, as another `run` could continue them at any moment. A call that dies leaves each run cancelled or

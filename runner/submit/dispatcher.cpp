@@ -44,7 +44,7 @@ bool Dispatcher::Impl::step() {
   return runs.open() > 0 && (goes_on || !active.empty() || !ended.empty());
 }
 
-bool Dispatcher::Impl::has_ended(Active& job) {
+bool Dispatcher::Impl::has_ended(Attempt& job) {
   if (job.unseen) {
     if (clock.monotonic_s() < job.next_look_s) return false;
     job.next_look_s = clock.monotonic_s() + kUnseenLookInterval;
@@ -57,7 +57,7 @@ bool Dispatcher::Impl::has_ended(Active& job) {
 }
 
 void Dispatcher::Impl::collect_ended() {
-  const auto gone = std::stable_partition(active.begin(), active.end(), [&](Active& job) { return !has_ended(job); });
+  const auto gone = std::stable_partition(active.begin(), active.end(), [&](Attempt& job) { return !has_ended(job); });
   std::move(gone, active.end(), std::back_inserter(ended));
   active.erase(gone, active.end());
 }
@@ -74,13 +74,13 @@ std::vector<AttemptKey> Dispatcher::Impl::next_keys() const {
   const std::size_t room = pending.empty() ? 0 : static_cast<std::size_t>(std::max(0, executor.free_slots()));
   std::size_t elements = 0;  // of the batch: those of one block have one index
   int index = 0;             // of the last
-  for (const Pending& next : pending) {
+  for (const Attempt& next : pending) {
     const bool begins = elements == 0 || next.index != index || !in_blocks();
     const bool follows = elements == 0 || next.index == index + (begins ? 1 : 0);
-    if ((begins && elements == room) || next.batch != pending.front().batch || !follows || !runs.may_begin(next.run)) break;
+    if ((begins && elements == room) || next.live != pending.front().live || !follows || !runs.may_begin(next.run)) break;
     if (begins) ++elements;
     index = next.index;
-    keys.push_back(runs.key(next.run, runs[next.run].highest()));
+    keys.push_back(next.key);
   }
   return keys;
 }
@@ -89,18 +89,16 @@ std::vector<AttemptKey> Dispatcher::Impl::next_keys() const {
 /// queue are elements of one script, and the job of such an attempt says what is missing.
 void Dispatcher::Impl::leave_out_deleted() {
   while (executor.runs_here() && !pending.empty()) {
-    const Pending next = pending.front();
-    const AttemptKey key = runs.key(next.run, runs[next.run].highest());
-    const std::string folder = folder_of(key);
-    if (has_run_json(folder)) return;
+    const Attempt next = pending.front();
+    if (has_run_json(next.folder)) return;
     require_results();
-    events.note(fmt::format("{}: its folder was deleted before it began; the run gets a new attempt", to_string(key)));
+    events.note(fmt::format("{}: its folder was deleted before it began; the run gets a new attempt", to_string(next.key)));
     pending.pop_front();
-    next.batch->batch.note_leaving(key);
-    if (--next.batch->waiting == 0) next.batch->batch.close();
-    make_folders(folder);
+    next.live->batch.note_leaving(next.key);
+    if (--next.live->waiting == 0) next.live->batch.close();
+    make_folders(next.folder);
     const Seizure revoked = revoke_attempt(fmt::format("{}its folder was deleted before it began", kVoidPrefix));
-    if (seize_attempt(folder, revoked)) apply(next.run, key, revoked.verdict);
+    if (seize_attempt(next.folder, revoked)) apply(next.run, next.key, revoked.verdict);
   }
 }
 
@@ -118,11 +116,11 @@ bool Dispatcher::Impl::hand_over_some() {
   leave_out_deleted();
   const std::vector<AttemptKey> keys = next_keys();
   if (keys.empty()) return false;
-  const std::shared_ptr<LiveBatch> live = pending.front().batch;
+  const std::shared_ptr<LiveBatch> live = pending.front().live;
   AttemptBatch& batch = live->batch;
   AttemptSpan span{batch.id(), pending.front().index, {}, {}};
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    span.folders.push_back(folder_of(keys[i]));
+    span.folders.push_back(pending[i].folder);
     span.hashes.push_back(pending[i].hash);
     if (!in_blocks()) continue;
     if (i == 0 || pending[i].index != pending[i - 1].index) span.blocks.push_back(0);
@@ -159,11 +157,11 @@ bool Dispatcher::Impl::hand_over_some() {
 
 void Dispatcher::Impl::watch(std::size_t run, const AttemptKey& key, const std::string& job, const std::string& batch) {
   if (is_highest(run, key)) runs.set_state(run, State::submitted);
-  active.push_back({.run = run, .key = key, .folder = folder_of(key), .job = job, .batch = batch});
+  active.push_back({.run = run, .key = key, .folder = folder_of(key), .batch = batch, .job = job});
   events.submitted(key, job);
 }
 
-std::string Dispatcher::Impl::died_early(const Active& job) const {
+std::string Dispatcher::Impl::died_early(const Attempt& job) const {
   std::string why = "the job ended before it began";
   if (!job.end.text.empty()) why += fmt::format(" ({})", job.end.text);
   if (job.batch.empty() || job.end.log.empty()) return why;
@@ -175,7 +173,7 @@ std::string Dispatcher::Impl::died_early(const Active& job) const {
 void Dispatcher::Impl::settle_ended() {
   if (!ended.empty()) require_results();
   while (!ended.empty()) {
-    const Active job = std::move(ended.front());
+    const Attempt job = std::move(ended.front());
     ended.pop_front();
     Verdict verdict = judge_attempt(job.folder, job.job, job.end.text, if_unclaimed(job), executor);
     heed_executor(verdict, job.end);
@@ -183,7 +181,7 @@ void Dispatcher::Impl::settle_ended() {
   }
 }
 
-Seizure Dispatcher::Impl::if_unclaimed(const Active& job) const {
+Seizure Dispatcher::Impl::if_unclaimed(const Attempt& job) const {
   if (is_taken(job.folder)) return bury_attempt(job.batch, job.job, "");
   return seize_unbegun(job.end, job.batch, job.end.job.empty() ? job.job : job.end.job, died_early(job));
 }
@@ -210,7 +208,7 @@ void Dispatcher::Impl::apply(std::size_t run, const AttemptKey& key, const Verdi
       } else {
         executor.adopt(folder, verdict.job);
       }
-      active.push_back({.run = run, .key = key, .folder = folder, .job = verdict.job, .batch = {}, .unseen = unseen});
+      active.push_back({.run = run, .key = key, .folder = folder, .job = verdict.job, .unseen = unseen});
       if (is_highest(run, key)) runs.set_state(run, State::running);
       events.submitted(key, verdict.job);
       break;
@@ -249,7 +247,7 @@ NextAttempt Dispatcher::Impl::next_of(std::size_t run) const {
 }
 
 /// What follows an attempt that was a segment and did not succeed is that segment again, but where the run goes on from it.
-SegmentPlace Dispatcher::Impl::next_segment(std::size_t run) const {
+Segment Dispatcher::Impl::next_segment(std::size_t run) const {
   const RunHistory& history = runs[run].history;
   if (!experiment.continuation || history.highest() == 0 || history.is_closed()) return {};
   const AttemptKey key = runs.key(run, history.highest());
@@ -293,7 +291,7 @@ bool Dispatcher::all_submitted() const {
 
 std::vector<AttemptKey> Dispatcher::running() const {
   std::vector<AttemptKey> keys;
-  for (const Impl::Active& job : impl_->active) keys.push_back(job.key);
+  for (const Impl::Attempt& job : impl_->active) keys.push_back(job.key);
   return keys;
 }
 

@@ -68,17 +68,20 @@ void Dispatcher::Impl::make_due_batches(const std::vector<std::size_t>& chosen, 
   for (const std::size_t run : chosen) {
     if (make_attempt_folder(run)) taken.push_back(run);
   }
-  const std::deque<Pending> queue = make_job_batches(taken);
+  const std::deque<Attempt> queue = make_job_batches(taken);
   pending.insert(first ? pending.begin() : pending.end(), queue.begin(), queue.end());
 }
 
-std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_job_batches(const std::vector<std::size_t>& taken) {
-  std::vector<DueRun> due;
-  for (const std::size_t run : taken) due.push_back({runs[run].planned, runs[run].highest() + 1});
+std::deque<Dispatcher::Impl::Attempt> Dispatcher::Impl::make_job_batches(const std::vector<std::size_t>& taken) {
+  std::vector<PlannedRun> due;
+  for (const std::size_t run : taken) {
+    due.push_back(runs[run].planned);
+    due.back().attempt = runs[run].highest() + 1;
+  }
   const auto limit = static_cast<std::size_t>(std::max(1, executor.batch_limit()));
-  std::deque<Pending> queue;
+  std::deque<Attempt> queue;
   for (const JobBatch& batch : make_jobs(experiment, plan, due, limit, context, in_blocks())) {
-    const std::deque<Pending> made = write_batch(taken, batch);
+    const std::deque<Attempt> made = write_batch(taken, batch);
     queue.insert(queue.end(), made.begin(), made.end());
   }
   return queue;
@@ -86,7 +89,7 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::make_job_batches(const s
 
 /// Folders are there; list, files, one sync, journal; in this order, so that at each point the disk tells what was certainly
 /// not handed over. `jobs` has indices into `due`.
-std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(const std::vector<std::size_t>& due, const JobBatch& jobs) {
+std::deque<Dispatcher::Impl::Attempt> Dispatcher::Impl::write_batch(const std::vector<std::size_t>& due, const JobBatch& jobs) {
   std::vector<std::size_t> taken;
   std::vector<std::size_t> sizes;
   for (const std::vector<std::size_t>& job : jobs.jobs) {
@@ -113,13 +116,19 @@ std::deque<Dispatcher::Impl::Pending> Dispatcher::Impl::write_batch(const std::v
   sync_file_system(context.results);
   events.intended(id, keys);
 
-  std::deque<Pending> queue;
+  std::deque<Attempt> queue;
   std::size_t i = 0;
   for (std::size_t element = 0; element < sizes.size(); ++element) {
     for (const std::size_t end = i + sizes[element]; i < end; ++i) {
       leave_old_batches(taken[i]);
       runs.add_intended(taken[i], keys[i].attempt);
-      queue.push_back({taken[i], batch, static_cast<int>(element), hashes[i]});
+      queue.push_back({.run = taken[i],
+                       .key = keys[i],
+                       .folder = folder_of(keys[i]),
+                       .batch = id,
+                       .live = batch,
+                       .index = static_cast<int>(element),
+                       .hash = hashes[i]});
     }
   }
   return queue;

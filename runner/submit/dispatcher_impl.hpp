@@ -27,19 +27,16 @@ struct Dispatcher::Impl {
     AttemptBatch batch;
     std::size_t waiting = 0;
   };
-  struct Pending {
-    std::size_t run = 0;
-    std::shared_ptr<LiveBatch> batch;
-    int index = 0;          // in the batch: of the attempt, or of its block
-    std::string hash = {};  // attempt_hash
-  };
-  /// An attempt that was handed over, or adopted, and has not been settled.
-  struct Active {
+  /// An attempt until it is settled: intended, then handed over; or adopted.
+  struct Attempt {
     std::size_t run = 0;
     AttemptKey key;
     std::string folder;
-    std::string job;
-    std::string batch;       // empty: adopted
+    std::string batch = {};                // its id; empty: adopted
+    std::shared_ptr<LiveBatch> live = {};  // while it waits there
+    int index = 0;                         // in the batch: of the attempt, or of its block
+    std::string hash = {};                 // attempt_hash
+    std::string job = {};
     bool unseen = false;     // of another host: only its finished.json can tell
     double next_look_s = 0;  // when to look for that again
     JobStatus end = {};      // what the executor said when it ended
@@ -60,7 +57,7 @@ struct Dispatcher::Impl {
 
   // Rounds.
   void collect_ended();
-  bool has_ended(Active& active);
+  bool has_ended(Attempt& active);
   void hand_over();
   std::vector<AttemptKey> next_keys() const;
   bool hand_over_some();
@@ -73,16 +70,16 @@ struct Dispatcher::Impl {
   void requeue(std::size_t run);
   bool is_miss(const AttemptKey& key, State outcome) const { return counts_as_miss(experiment, folder_of(key), outcome); }
   NextAttempt next_of(std::size_t run) const;
-  SegmentPlace next_segment(std::size_t run) const;
-  std::string died_early(const Active& active) const;
-  Seizure if_unclaimed(const Active& active) const;
+  Segment next_segment(std::size_t run) const;
+  std::string died_early(const Attempt& active) const;
+  Seizure if_unclaimed(const Attempt& active) const;
 
   // Batches.
   void make_batches();
   std::vector<std::size_t> take_due();
   void make_due_batches(const std::vector<std::size_t>& chosen, bool first);
-  std::deque<Pending> make_job_batches(const std::vector<std::size_t>& taken);
-  std::deque<Pending> write_batch(const std::vector<std::size_t>& due, const JobBatch& jobs);
+  std::deque<Attempt> make_job_batches(const std::vector<std::size_t>& taken);
+  std::deque<Attempt> write_batch(const std::vector<std::size_t>& due, const JobBatch& jobs);
   /// Whether jobs have a block of attempts each. On this machine one attempt follows another in any case.
   bool in_blocks() const { return experiment.in_blocks() && !executor.runs_here(); }
   bool make_attempt_folder(std::size_t run);
@@ -109,9 +106,9 @@ struct Dispatcher::Impl {
   RunTable runs;
   std::size_t cursor = 0;          // runs before it have been in a batch, or had an attempt
   std::vector<std::size_t> again;  // runs before it that need a new attempt
-  std::deque<Pending> pending;     // intended, in the order of handing over
-  std::vector<Active> active;
-  std::deque<Active> ended;  // their jobs are gone, their outcomes not yet read
+  std::deque<Attempt> pending;     // intended, in the order of handing over
+  std::vector<Attempt> active;
+  std::deque<Attempt> ended;  // their jobs are gone, their outcomes not yet read
   std::function<std::string()> hold;
   bool asked_for = false;  // a person asked for some of the runs: these begin though all is held
 

@@ -3,7 +3,9 @@
 
 #include <cstdlib>
 
+#include "fakes/checks.hpp"
 #include "job_folder.hpp"
+#include "launch/rank.hpp"
 
 using namespace hpcbench;
 
@@ -54,10 +56,29 @@ TEST_CASE("launch -n ends as the first process that failed, and ends the others"
 
 TEST_CASE("launch -n says when a command is missing or none") {
   const TemporaryFolder folder;
-  CHECK(end_of_process(start_ranks(folder, 2, {"no-such-program-here"})) == 2);
+  CHECK(end_of_process(start_ranks(folder, 2, {"no-such-program-here"})) == 127);
+  CHECK(contains(read_file(folder / "err"), "rank 0: cannot start no-such-program-here: No such file or directory"));
   CHECK(end_of_process(start_ranks(folder, 2, {})) == 2);
-  CHECK(end_of_process(start_ranks(folder, 0, {"true"})) == 2);
-  CHECK_THROWS_WITH_AS(launch_ranks(0, {"true"}), "error: the number of ranks must be at least 1", InputError);
+}
+
+TEST_CASE("launch -n within a run is no part of it: no file and no port of the run's, and programs still know the run") {
+  const TemporaryFolder folder;
+  const auto start = [&] {
+    ::setenv("HPCBENCH_RUN", (folder / "run.json").c_str(), 1);
+    ::setenv("HPCBENCH_TRY", (folder / "try1").c_str(), 1);
+    ::setenv("MASTER_PORT", "1", 1);
+    return launch_ranks(1, {"bash", "-c", "echo $HPCBENCH_RUN ${HPCBENCH_TRY-none} $MASTER_PORT > seen; exit 3"});
+  };
+  write_file(folder / "run.json", R"({"schema":1,"success":{"exit_code":3}})", Durability::none);
+  const pid_t ranks = start_process_with([&] { return ::chdir(folder.path().c_str()) != 0 ? 99 : start(); });
+  CHECK(end_of_process(ranks) == 3);
+  const std::vector<std::string> seen = split(std::string(trim(read_file(folder / "seen"))), ' ');
+  REQUIRE(seen.size() == 3);
+  CHECK(seen[0] == folder / "run.json");
+  CHECK(seen[1] == "none");
+  CHECK(seen[2] != "1");
+  CHECK_FALSE(is_there(folder / "stdout.log"));
+  CHECK_FALSE(is_there(folder / "try1"));
 }
 
 TEST_CASE("launch -n passes signals on") {

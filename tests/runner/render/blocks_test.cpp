@@ -34,7 +34,7 @@ TEST_CASE("blocks: one repeat of one shape each, in the plan's order; equal ones
   const SlurmFolder folder;
   const Experiment experiment = block_experiment();
   const Plan plan = make_plan(experiment);
-  const std::vector<DueRun> runs = repeats_in_order(plan);
+  const std::vector<PlannedRun> runs = repeats_in_order(plan);
   const auto batches = make_blocks(experiment, plan, runs, 100, folder.context);
   REQUIRE(batches.size() == 2);  // by nodes
   std::size_t all = 0;
@@ -43,7 +43,7 @@ TEST_CASE("blocks: one repeat of one shape each, in the plan's order; equal ones
     for (const auto& block : batch.jobs) {
       CHECK(block.size() == 3);
       CHECK(std::is_sorted(block.begin(), block.end()));
-      for (const std::size_t i : block) CHECK(runs[i].planned.block == runs[block.front()].planned.block);
+      for (const std::size_t i : block) CHECK(runs[i].block == runs[block.front()].block);
       all += block.size();
     }
     const std::string options = join(batch.options, " ");
@@ -53,7 +53,7 @@ TEST_CASE("blocks: one repeat of one shape each, in the plan's order; equal ones
   CHECK(all == runs.size());
   CHECK(make_blocks(experiment, plan, runs, 1, folder.context).size() == 4);
   // What is left of a block needs less time, and so an array of its own.
-  const std::vector<DueRun> rest = {runs[0]};
+  const std::vector<PlannedRun> rest = {runs[0]};
   CHECK(join(make_blocks(experiment, plan, rest, 100, folder.context)[0].options, " ").find("--time=00:03:00") !=
         std::string::npos);
 }
@@ -90,7 +90,7 @@ TEST_CASE("blocks: mixed ones have the nodes of their largest run, and what is l
   Experiment experiment = block_experiment();
   experiment.mixed_shapes = true;
   const Plan plan = make_plan(experiment);
-  const std::vector<DueRun> runs = repeats_in_order(plan);
+  const std::vector<PlannedRun> runs = repeats_in_order(plan);
   const auto batches = make_blocks(experiment, plan, runs, 100, folder.context);
   REQUIRE(batches.size() == 1);
   REQUIRE(batches[0].jobs.size() == 2);
@@ -100,9 +100,9 @@ TEST_CASE("blocks: mixed ones have the nodes of their largest run, and what is l
   REQUIRE(shapes.size() == 1);
   CHECK(shapes[0].node_s == 6 * 2 * 60);
   CHECK(shapes[0].idle_s == 3 * 1 * 60);  // three runs of one node
-  std::vector<DueRun> small;
-  for (const DueRun& run : runs) {
-    if (plan.configurations[run.planned.configuration].nodes == 1) small.push_back(run);
+  std::vector<PlannedRun> small;
+  for (const PlannedRun& run : runs) {
+    if (plan.configurations[run.configuration].nodes == 1) small.push_back(run);
   }
   CHECK(join(make_blocks(experiment, plan, small, 100, folder.context)[0].options, " ").find("--nodes=1 ") !=
         std::string::npos);
@@ -129,15 +129,13 @@ TEST_CASE("estimates: a block asks for them, for attempts after the first for th
   experiment.work.resources.time_s = 600;
   const Plan plan = make_plan(experiment);
   folder.context.block_times.estimates[plan.configurations[0].id] = {30.5, 4};
-  std::vector<DueRun> runs = repeats_in_order(plan);
-  std::erase_if(runs, [&](const DueRun& run) {
-    return run.planned.block > 1 || plan.configurations[run.planned.configuration].nodes > 1;
-  });
+  std::vector<PlannedRun> runs = repeats_in_order(plan);
+  std::erase_if(runs, [&](const PlannedRun& run) { return run.block > 1 || plan.configurations[run.configuration].nodes > 1; });
   const auto time_of = [&] { return *block_time_s(plan, runs, folder.context.block_times); };
   CHECK(time_of() == 60 + 3 * 20 + 30.5 + 600 + 600);
   CHECK(join(make_blocks(experiment, plan, runs, 100, folder.context)[0].options, " ").find("--time=00:23:00") !=
         std::string::npos);
-  for (DueRun& run : runs) run.attempt = 2;
+  for (PlannedRun& run : runs) run.attempt = 2;
   CHECK(time_of() == 60 + 3 * 20 + 3 * 600);
   const auto run_json = [&](std::size_t configuration, int attempt) {
     return render_attempt(experiment, plan, configuration, {RunKind::repeat, 1}, attempt, "b", folder.context).run_json;
@@ -219,7 +217,7 @@ TEST_CASE("parts: a block that Slurm would refuse is split, in every repeat alik
   experiment.matrix.back().values.push_back(Value::from_integer(4));
   experiment.baseline = {{"k", {Value::from_integer(1)}}};
   const Plan plan = make_plan(experiment);
-  const std::vector<DueRun> runs = repeats_in_order(plan);
+  const std::vector<PlannedRun> runs = repeats_in_order(plan);
   folder.context.block_times.longest[""] = {300, "MaxTime of partition `short`"};  // 3 runs: 60 + 3 x 80
   const auto batches = make_blocks(experiment, plan, runs, 100, folder.context);
   std::map<std::vector<long long>, int> parts;  // values of k: how often
@@ -227,7 +225,7 @@ TEST_CASE("parts: a block that Slurm would refuse is split, in every repeat alik
     for (const auto& block : batch.jobs) {
       std::vector<long long> values;
       for (const std::size_t i : block)
-        values.push_back(*find_binding(plan.bindings(plan.configurations[runs[i].planned.configuration]), "k")->integer());
+        values.push_back(*find_binding(plan.bindings(plan.configurations[runs[i].configuration]), "k")->integer());
       std::sort(values.begin(), values.end());
       ++parts[values];
     }

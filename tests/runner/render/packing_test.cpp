@@ -58,7 +58,7 @@ TEST_CASE("side by side: a block asks for as many times as its runs can use, and
   experiment.work.resources.mem = "4G";
   experiment.work.resources.cpus_per_task = 3;
   const Plan plan = make_plan(experiment);
-  const std::vector<DueRun> runs = repeats_in_order(plan);
+  const std::vector<PlannedRun> runs = repeats_in_order(plan);
   const std::string options = join(make_blocks(experiment, plan, runs, 100, folder.context)[0].options, " ");
   for (const char* const option : {"--nodes=1", "--ntasks-per-node=2", "--cpus-per-task=3", "--mem=8G", "--time=00:04:00"}) {
     CAPTURE(option);  // 80 s for each of three over two lanes, half of one, and a minute: 3 min 40 s

@@ -21,8 +21,8 @@ namespace {
 
 using Ending = FakeMachine::Ending;
 
-SegmentInfo info_of(const std::string& folder) {
-  return parse_run_json(read_file(folder + "/run.json")).segment.value_or(SegmentInfo{{-1}, -1, {}});
+Segment info_of(const std::string& folder) {
+  return parse_run_json(read_file(folder + "/run.json")).segment.value_or(Segment{{-1}, -1, {}});
 }
 
 int number_of(const std::string& folder) { return static_cast<int>(info_of(folder).before.size()) + 1; }
@@ -66,7 +66,7 @@ std::vector<int> executed_segments(const StudyFixture& study) {
   }
   std::vector<int> numbers;
   for (const auto& [attempt, number] : segments) {
-    const SegmentInfo info = info_of(study.folder(study.key(0, 1, attempt)));
+    const Segment info = info_of(study.folder(study.key(0, 1, attempt)));
     const auto saved =
         std::find_if(info.before.rbegin(), info.before.rend(), [&](int before) { return has_saved(study, before); });
     CHECK(info.from == (saved == info.before.rend() ? 0 : *saved));
