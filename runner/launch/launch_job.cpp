@@ -136,24 +136,6 @@ struct OwnBlock {
   }
 };
 
-std::string too_short_for(const OwnBlock& block, std::size_t next) {
-  return fmt::format("the time that the job has left is too short for {}", block.attempts[next].path);
-}
-
-std::string not_ended_by_program(const OwnBlock& block, std::size_t ended) {
-  return fmt::format("{} was not ended by its program", block.attempts[ended].path);
-}
-
-int run_one_by_one(const OwnBlock& block) {
-  std::optional<double> end_s;
-  for (std::size_t i = 0; i < block.attempts.size(); ++i) {
-    if (i > 0 && !has_time(block.folders[i], block.job, end_s)) return block.leave(i, too_short_for(block, i));
-    const AttemptEnd end = launch_in_block(block.folders[i], block.token(), block.attempts[i].hash, block.place);
-    if (end.broken || end.stopped) return block.leave(i + 1, not_ended_by_program(block, i));
-  }
-  return 0;
-}
-
 constexpr int kRunWasApart = 0;
 constexpr int kRunIsBroken = 1;  // or was ended from outside
 constexpr int kRunHasShared = 2;
@@ -172,20 +154,21 @@ int run_in_lane(const OwnBlock& block, std::size_t number) {
   }
 }
 
-/// The next attempt begins whenever there is room for it. `why` it does not: empty as long as it may.
-int run_side_by_side(const OwnBlock& block, std::size_t width) {
+/// Runs the attempts in order, `width` at a time. Stops, and leaves the rest, where the next one would fare as the last.
+int run_attempts(const OwnBlock& block, std::size_t width) {
   Lanes lanes(width);
   std::optional<double> end_s;
   std::size_t next = 0;
-  std::string why;
+  std::string why;  // nothing more begins
   while (true) {
     while (why.empty() && next < block.attempts.size() && !lanes.full()) {
+      const auto refused = width > 1 ? read_file_if_there(block.refused_file()) : std::nullopt;
       if (lanes.asked_to_end()) {
         why = "the job was asked to end";
-      } else if (const auto refused = read_file_if_there(block.refused_file())) {
+      } else if (refused) {
         why = std::string(trim(*refused));
       } else if (next > 0 && !has_time(block.folders[next], block.job, end_s)) {
-        why = too_short_for(block, next);
+        why = fmt::format("the time that the job has left is too short for {}", block.attempts[next].path);
       } else if (lanes.start(next, [&] { return run_in_lane(block, next); })) {
         ++next;
       } else {
@@ -194,7 +177,8 @@ int run_side_by_side(const OwnBlock& block, std::size_t width) {
     }
     if (lanes.empty()) break;
     for (const Lanes::End& end : lanes.wait()) {
-      if (why.empty() && end.status != kRunWasApart && end.status != kRunHasShared) why = not_ended_by_program(block, end.work);
+      if (why.empty() && end.status != kRunWasApart && end.status != kRunHasShared)
+        why = fmt::format("{} was not ended by its program", block.attempts[end.work].path);
     }
   }
   return why.empty() ? 0 : block.leave(next, why);
@@ -214,7 +198,7 @@ int run_block(OwnBlock& block, std::size_t index) {
   const std::size_t width = std::clamp<std::size_t>(block.folders.size(), 1, most);
   block.place.nodes = draw_nodes(block.folders, first, block.job, block.token(), index, folder);
   if (width > 1) block.place.bindings = folder + "/" + kBindingsFile;
-  return width > 1 ? run_side_by_side(block, width) : run_one_by_one(block);
+  return run_attempts(block, width);
 }
 
 }  // namespace
