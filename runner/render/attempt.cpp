@@ -107,8 +107,7 @@ ResolvedRun resolve_run(const Experiment& experiment, const Plan& plan, std::siz
 }
 
 RenderedAttempt render_attempt(const Experiment& experiment, const Plan& plan, std::size_t configuration, RunName run,
-                               int attempt, const std::string& batch, const RenderContext& context,
-                               const Segment& segment) {
+                               int attempt, const std::string& batch, const RenderContext& context, const Segment& segment) {
   const ResolvedRun resolved = resolve_run(experiment, plan, configuration, run, attempt, batch, context, segment);
   return {resolved.key, resolved.folder, run_json_text(resolved), job_script_text(resolved), resolved.decks};
 }
