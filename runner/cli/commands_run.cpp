@@ -18,6 +18,7 @@
 #include "cli/command.hpp"
 #include "cli/study_options.hpp"
 #include "launch/launch.hpp"
+#include "launch/rank.hpp"
 #include "study/executors.hpp"
 #include "study/follow.hpp"
 #include "study/index.hpp"

@@ -79,8 +79,8 @@ void write_finished(const std::string& folder, const FinishedFacts& facts) {
   write_file(folder + "/finished.json", finished_json(facts), Durability::durable);
 }
 
-/// job.sh of an attempt that is ours. `job`: of Slurm; null: its ranks are processes of this machine. InputError or
-/// UnavailableError where it cannot be started: the next try would meet the same.
+/// job.sh of an attempt that is ours. `job`: of Slurm; null: its ranks are processes of this machine. InputError where it can
+/// never be started: another attempt would fail the same way. UnavailableError without a folder or a port.
 std::unique_ptr<JobScript> prepare_script(const OwnAttempt& own, const SlurmJobFacts* job, double grace_s,
                                           const BlockPlace* block, Supervisor& supervisor) {
   RunInfo run = startable_run(own.run_json, own.folder + "/run.json");
@@ -99,7 +99,7 @@ AttemptEnd run_own(const OwnAttempt& own, StartedFacts started, const SlurmJobFa
   std::unique_ptr<JobScript> script;
   try {
     script = prepare_script(own, job, grace_s, block, supervisor);
-  } catch (const std::exception& problem) {
+  } catch (const InputError& problem) {
     end.facts.error = bare_text(problem);
   }
   if (script) end = script->run(std::move(started));
