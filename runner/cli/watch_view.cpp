@@ -63,7 +63,7 @@ ScreenRow screen_row(const RunStatus& run, double now_unix_s) {
   const auto add = [&](const std::string& text) { what += (what.empty() ? "" : "; ") + text; };
   if (run.expected_start && !is_outcome(run.state)) add("expected start " + *run.expected_start);
   const bool had_job = run.state == State::submitted || run.state == State::running;
-  if (had_job && run.job == RunStatus::Job::gone) add("its job has ended; `hpcbench run` settles it");
+  if (had_job && run.job == JobState::ended) add("its job has ended; `hpcbench run` settles it");
   const std::string axes = describe(run.axes);
   return {short_name(run),
           std::string(shown_name(run.state)),
@@ -190,7 +190,7 @@ std::vector<std::string> watch_changes(const std::optional<StatusView>& before, 
 bool is_worth_watching(const StatusView& view) {
   if (view.owner) return true;
   return std::any_of(view.runs.begin(), view.runs.end(), [](const RunStatus& run) {
-    return run.attempt && !is_outcome(run.state) && run.state != State::planned && run.job != RunStatus::Job::gone;
+    return run.attempt && !is_outcome(run.state) && run.state != State::planned && run.job != JobState::ended;
   });
 }
 

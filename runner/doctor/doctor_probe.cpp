@@ -290,7 +290,7 @@ void Probe::ask() {
       job.end.reason = at->reason;
       if (!at->nodes.empty()) job.end.nodes = at->nodes;
     }
-    const bool gone = at == known.end() || phase_of(at->state) == SlurmPhase::ended;
+    const bool gone = at == known.end() || phase_of(at->state) == JobState::ended;
     if (gone && !job.gone_s) job.gone_s = clock_.monotonic_s();
   }
 }

@@ -34,21 +34,15 @@ std::map<std::string, int> places_in_batch(const std::string& results, const std
 void add_job(RunStatus& run, const SlurmJob& job) {
   AttemptRecord& attempt = *run.attempt;
   attempt.job = job.id;
-  run.job = RunStatus::Job::there;
-  switch (phase_of(job.state)) {
-    case SlurmPhase::waiting: {
-      const auto why = explain_reason(job.reason);
-      if (!job.reason.empty()) attempt.reason = why ? fmt::format("{}: {}", job.reason, *why) : job.reason;
-      if (!job.start.empty()) run.expected_start = job.start;
-      break;
-    }
-    case SlurmPhase::running:
-      if (!job.nodes.empty() && !attempt.node) attempt.node = job.nodes;
-      break;
-    case SlurmPhase::ended:
-      run.job = RunStatus::Job::gone;
-      attempt.reason = job.state;
-      break;
+  run.job = phase_of(job.state);
+  if (run.job == JobState::ended) {
+    attempt.reason = job.state;
+  } else if (run.job == JobState::running) {
+    if (!job.nodes.empty() && !attempt.node) attempt.node = job.nodes;
+  } else {
+    const auto why = explain_reason(job.reason);
+    if (!job.reason.empty()) attempt.reason = why ? fmt::format("{}: {}", job.reason, *why) : job.reason;
+    if (!job.start.empty()) run.expected_start = job.start;
   }
 }
 
@@ -98,7 +92,7 @@ std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
   std::map<std::pair<std::string, int>, SlurmJob> jobs;
   for (SlurmJob& job : parse_squeue(answer.output)) {
     SlurmJob& known = jobs[{job.name, job.index}];
-    if (known.id.empty() || phase_of(known.state) == SlurmPhase::ended) known = std::move(job);
+    if (known.id.empty() || phase_of(known.state) == JobState::ended) known = std::move(job);
   }
   std::optional<bool> hides;
   const auto hides_others = [&] {
@@ -112,7 +106,7 @@ std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
     const std::string& batch = *run.attempt->batch;
     if (places.count(batch) == 0) places[batch] = places_in_batch(study.results, batch);
     const bool is_hidden = users.at(batch) != ::getuid() && hides_others();
-    run.job = is_hidden ? RunStatus::Job::unknown : RunStatus::Job::gone;
+    run.job = is_hidden ? JobState::unknown : JobState::ended;
     if (is_hidden) run.attempt->reason = fmt::format("Slurm does not show you the jobs of {}", user_name_of(users.at(batch)));
     const auto place = places[batch].find(to_string(run.attempt->key));
     if (place == places[batch].end()) continue;
@@ -121,7 +115,7 @@ std::string add_queue(StatusView& view, const Study& study, ToolRunner& tools) {
     if (run.state == State::intended) set_state(view, run, State::submitted);
     add_job(run, job->second);
     const std::string results = study.results + "/";
-    const bool waits = phase_of(job->second.state) == SlurmPhase::running && !is_taken(results + to_string(run.attempt->key));
+    const bool waits = run.job == JobState::running && !is_taken(results + to_string(run.attempt->key));
     if (waits && ::access((results + "batches/" + batch + "/" + kBlocksFile).c_str(), F_OK) == 0)
       run.attempt->reason = "its block runs, and its turn has not come";
   }
@@ -137,7 +131,7 @@ void add_processes(StatusView& view, const Study& study) {
     // Without a claim nothing runs yet; one of another host tells nothing here.
     std::optional<bool> alive = claim && claim->process ? is_alive(*claim->process) : std::optional(false);
     if (holds_life(folder).value_or(false)) alive = true;  // also in another PID namespace
-    run.job = !alive ? RunStatus::Job::unknown : *alive ? RunStatus::Job::there : RunStatus::Job::gone;
+    run.job = !alive ? JobState::unknown : *alive ? JobState::running : JobState::ended;
   }
 }
 
@@ -168,7 +162,7 @@ Awaits awaits(const RunStatus& run) {
   if (run.state == State::planned) return run.held ? Awaits::nothing : Awaits::begin;
   // Handed over by a call that ended before its job began, or while it did.
   if (run.state == State::intended) return Awaits::begin;
-  return run.job == RunStatus::Job::gone ? Awaits::settle : Awaits::nothing;
+  return run.job == JobState::ended ? Awaits::settle : Awaits::nothing;
 }
 
 }  // namespace

@@ -119,9 +119,8 @@ class Preparing::Making : Listener {
   }
   bool is_active() const {
     const std::vector<AttemptKey> running = dispatcher_.running();
-    return std::any_of(running.begin(), running.end(), [&](const AttemptKey& key) {
-      return executor_.status(folder_of(key), {}).kind == JobStatus::Kind::active;
-    });
+    return std::any_of(running.begin(), running.end(),
+                       [&](const AttemptKey& key) { return hpcbench::is_active(executor_.status(folder_of(key), {}).state); });
   }
 
  private:

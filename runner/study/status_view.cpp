@@ -59,7 +59,7 @@ std::vector<RunStatus> planned_runs(const Study& study, const std::vector<RunNam
     const std::string not_begun = why.empty() ? "" : "not begun: " + why;
     for (const RunName name : repeats) {
       runs.push_back({configuration.id + "/" + to_string(name), study.experiment.shown_axes(study.plan.bindings(configuration)),
-                      State::planned, std::nullopt, std::nullopt, RunStatus::Job::unknown, not_begun, !obstacle.empty()});
+                      State::planned, std::nullopt, std::nullopt, JobState::unknown, not_begun, !obstacle.empty()});
     }
   }
   return runs;
@@ -73,7 +73,7 @@ std::string details(const RunStatus& run) {
   if (run.attempt->node) text += " on " + *run.attempt->node;
   if (run.expected_start) text += " expected start " + *run.expected_start;
   const bool had_job = run.state == State::submitted || run.state == State::running;
-  if (had_job && run.job == RunStatus::Job::gone) text += " which has ended; `hpcbench run` settles it";
+  if (had_job && run.job == JobState::ended) text += " which has ended; `hpcbench run` settles it";
   return text.empty() ? text : " (" + text.substr(1) + ")";
 }
 

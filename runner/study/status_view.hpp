@@ -9,6 +9,7 @@
 #include "store/program_versions.hpp"
 #include "store/store.hpp"
 #include "study/study.hpp"
+#include "submit/job_state.hpp"
 
 namespace hpcbench {
 
@@ -19,9 +20,8 @@ struct RunStatus {
   State state = State::planned;
   std::optional<AttemptRecord> attempt;  // absent while planned; as the index hands it over, and of its metrics wall_s alone
   std::optional<std::string> expected_start;  // of a waiting job, as Slurm prints it
-  enum class Job { unknown, there, gone };
-  Job job = Job::unknown;      // of a run that has not ended: whether its job waits or runs now, if known
-  std::string not_begun = {};  // why a planned run cannot begin: `not begun: build failed ...`
+  JobState job = JobState::unknown;           // of a run that has not ended
+  std::string not_begun = {};                 // why a planned run cannot begin: `not begun: build failed ...`
   bool held = false;           // a planned run that `hpcbench run` would not begin either: see not_begun, or its budget
   std::string set_aside = {};  // why, of a run that was set aside
 };

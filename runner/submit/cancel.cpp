@@ -20,7 +20,7 @@ constexpr double kLookInterval = 1;  // seconds between looks if the executor se
 bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, Executor& executor, Events& events) {
   const std::string folder = results + "/" + to_string(cancelled.key);
   const JobStatus status = executor.status(folder, cancelled.job);
-  const bool ended = status.kind == JobStatus::Kind::ended;
+  const bool ended = status.state == JobState::ended;
   if (status.missing && !has_finished(folder)) {
     events.note(fmt::format("{}: its job{} is no longer known; `hpcbench run` settles it", to_string(cancelled.key),
                             cancelled.job.empty() ? "" : " " + cancelled.job));
@@ -42,33 +42,22 @@ bool settle_if_ended(const std::string& results, const CancelledJob& cancelled, 
 void end_begun(const std::string& results, const AttemptKey& key, Executor& executor, Events& events, CancelCounts& counts) {
   const std::string folder = results + "/" + to_string(key);
   const Verdict verdict = judge_attempt(folder, {}, std::nullopt, revoke_attempt(kCancelledWhy), executor);
-  switch (verdict.kind) {
-    case Verdict::Kind::finished:
-      events.ended(key, std::nullopt, {});
-      break;
-    case Verdict::Kind::voided:
-    case Verdict::Kind::settled:
-      if (!executor.runs_here() && verdict.outcome == State::lost) {
-        events.note(to_string(key) + ": its job has ended; `hpcbench run` settles it");
-        break;
-      }
-      events.ended(key, verdict.kind == Verdict::Kind::voided ? State::cancelled : verdict.outcome, verdict.reason);
-      break;
-    case Verdict::Kind::active:
-      if (!verdict.reason.empty()) {
-        events.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
-        ++counts.unseen;
-        break;
-      }
-      log_info(fmt::format("asks job {} of {} to end", verdict.job, to_string(key)));
-      executor.cancel(folder, verdict.job);
-      counts.asked.push_back({key, verdict.job});
-      break;
-    case Verdict::Kind::unseen:
-      events.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
-      ++counts.unseen;
-      break;
+  if (verdict.state == JobState::ended) {
+    if (!executor.runs_here() && verdict.outcome == State::lost) {
+      events.note(to_string(key) + ": its job has ended; `hpcbench run` settles it");
+    } else {
+      events.ended(key, verdict.outcome, verdict.reason);
+    }
+    return;
   }
+  if (!is_active(verdict.state) || !verdict.reason.empty()) {
+    events.note(to_string(key) + ": cannot be ended from here: " + verdict.reason + "; run `hpcbench cancel` there");
+    ++counts.unseen;
+    return;
+  }
+  log_info(fmt::format("asks job {} of {} to end", verdict.job, to_string(key)));
+  executor.cancel(folder, verdict.job);
+  counts.asked.push_back({key, verdict.job});
 }
 
 /// Where its files cannot be written, as on a full disk, that is said, and the others are ended all the same.

@@ -51,9 +51,9 @@ bool Dispatcher::Impl::has_ended(Attempt& job) {
     if (has_finished(job.folder)) return true;
   }
   const JobStatus status = executor.status(job.folder, job.job);
-  job.unseen = status.kind == JobStatus::Kind::unknown;
+  job.unseen = status.state == JobState::unknown;
   job.end = status;
-  return status.kind == JobStatus::Kind::ended;
+  return status.state == JobState::ended;
 }
 
 void Dispatcher::Impl::collect_ended() {
@@ -187,33 +187,23 @@ Seizure Dispatcher::Impl::if_unclaimed(const Attempt& job) const {
 }
 
 void Dispatcher::Impl::apply(std::size_t run, const AttemptKey& key, const Verdict& verdict) {
-  switch (verdict.kind) {
-    case Verdict::Kind::finished:
-      conclude(run, key, events.ended(key, std::nullopt, {}), {});
-      break;
-    case Verdict::Kind::settled:
-      conclude(run, key, events.ended(key, verdict.outcome, verdict.reason), verdict.job);
-      break;
-    case Verdict::Kind::voided:
-      events.ended(key, State::cancelled, verdict.reason);
-      if (is_highest(run, key)) requeue(run);
-      break;
-    case Verdict::Kind::active:
-    case Verdict::Kind::unseen: {
-      const bool unseen = verdict.kind == Verdict::Kind::unseen;
-      const std::string folder = folder_of(key);
-      if (unseen) {
-        events.note(
-            fmt::format("{}: cannot see its job from here: {}; waiting for its finished.json", to_string(key), verdict.reason));
-      } else {
-        executor.adopt(folder, verdict.job);
-      }
-      active.push_back({.run = run, .key = key, .folder = folder, .job = verdict.job, .unseen = unseen});
-      if (is_highest(run, key)) runs.set_state(run, State::running);
-      events.submitted(key, verdict.job);
-      break;
-    }
+  if (verdict.state == JobState::ended) {
+    const State outcome = events.ended(key, verdict.outcome, verdict.reason);
+    if (!verdict.is_void) return conclude(run, key, outcome, verdict.job);
+    if (is_highest(run, key)) requeue(run);
+    return;
   }
+  const bool unseen = verdict.state == JobState::unknown;
+  const std::string folder = folder_of(key);
+  if (unseen) {
+    events.note(
+        fmt::format("{}: cannot see its job from here: {}; waiting for its finished.json", to_string(key), verdict.reason));
+  } else {
+    executor.adopt(folder, verdict.job);
+  }
+  active.push_back({.run = run, .key = key, .folder = folder, .job = verdict.job, .unseen = unseen});
+  if (is_highest(run, key)) runs.set_state(run, State::running);
+  events.submitted(key, verdict.job);
 }
 
 void Dispatcher::Impl::conclude(std::size_t run, const AttemptKey& key, State outcome, const std::string& job) {

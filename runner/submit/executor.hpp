@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/state.hpp"
+#include "submit/job_state.hpp"
 
 namespace hpcbench {
 
@@ -38,8 +39,7 @@ struct Submission {
 
 /// What is known of a job that was accepted.
 struct JobStatus {
-  enum class Kind { active, ended, unknown };
-  Kind kind = Kind::unknown;
+  JobState state = JobState::unknown;
   std::string text;  // the executor's word for it
   // Of a job that ended, if the executor knows more. A finished.json comes before all of it.
   std::string job = {};                 // whose end that was

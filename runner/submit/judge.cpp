@@ -13,8 +13,12 @@ namespace hpcbench {
 namespace {
 
 Verdict judge_revoked(const std::string& why) {
-  if (why.starts_with(kVoidPrefix)) return {Verdict::Kind::voided, {}, State::cancelled, why};
-  return {Verdict::Kind::settled, {}, State::cancelled, why.empty() ? "revoked before it began" : why};
+  if (why.starts_with(kVoidPrefix)) return {JobState::ended, {}, State::cancelled, why, true};
+  return {JobState::ended, {}, State::cancelled, why.empty() ? "revoked before it began" : why};
+}
+
+Verdict not_ended(const JobStatus& status, const std::string& job) {
+  return {status.state, job, std::nullopt, is_active(status.state) ? status.out_of_reach : status.text};
 }
 
 /// `killed by signal 9`, `(exit status 1)`: what is known beyond its being gone.
@@ -54,7 +58,7 @@ Seizure revoke_attempt(const std::string& why) {
 
 Seizure bury_attempt(const std::string& token, const std::string& job, const std::string& why) {
   return {Claim{.revoked = false, .why = {}, .token = token, .job = job, .process = {}},
-          Verdict{Verdict::Kind::settled, job, State::lost, why}};
+          Verdict{JobState::ended, job, State::lost, why}};
 }
 
 Seizure seize_unbegun(const JobStatus& end, const std::string& token, const std::string& job, const std::string& why) {
@@ -66,7 +70,7 @@ Seizure seize_unbegun(const JobStatus& end, const std::string& token, const std:
 }
 
 void heed_executor(Verdict& verdict, const JobStatus& end) {
-  const bool lost = verdict.kind == Verdict::Kind::settled && verdict.outcome == State::lost;
+  const bool lost = verdict.outcome == State::lost;
   if (!lost || !end.outcome || end.job.empty() || verdict.job != end.job) return;
   verdict.outcome = *end.outcome;
   verdict.reason = end.text;
@@ -86,8 +90,7 @@ std::optional<Verdict> judge_deleted(const std::string& folder, const std::strin
                                      Executor& executor) {
   if (!ended) {
     const JobStatus status = executor.status(folder, job);
-    if (status.kind == JobStatus::Kind::active) return Verdict{Verdict::Kind::active, job, State::lost, status.out_of_reach};
-    if (status.kind == JobStatus::Kind::unknown) return Verdict{Verdict::Kind::unseen, job, State::lost, status.text};
+    if (status.state != JobState::ended) return not_ended(status, job);
   }
   if (has_run_json(folder)) return std::nullopt;
   make_folders(folder);
@@ -99,32 +102,25 @@ std::optional<Verdict> judge_deleted(const std::string& folder, const std::strin
 
 Verdict judge_attempt(const std::string& folder, const std::string& job, const std::optional<std::string>& ended,
                       const Seizure& unclaimed, Executor& executor) {
-  if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
+  if (has_finished(folder)) return {JobState::ended};
   std::optional<Claim> claim = read_claim(folder);
   if (!claim && !has_run_json(folder)) {
     if (const std::optional<Verdict> deleted = judge_deleted(folder, job, ended, executor)) return *deleted;
-    if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
+    if (has_finished(folder)) return {JobState::ended};
     claim = read_claim(folder);
   }
   if (!claim && seize_attempt(folder, unclaimed)) return unclaimed.verdict;
   if (!claim) claim = read_claim(folder);
-  if (!claim) return {Verdict::Kind::unseen, job, State::lost, "its claim exists and cannot be read"};
+  if (!claim) return {JobState::unknown, job, std::nullopt, "its claim exists and cannot be read"};
   if (claim->revoked) return judge_revoked(claim->why);
 
   const std::string claimed_job = claim->job.empty() ? job : claim->job;
-  JobStatus status{JobStatus::Kind::ended, ended.value_or("")};
+  JobStatus status{JobState::ended, ended.value_or("")};
   if (!ended) status = executor.status(folder, claimed_job);
-  switch (status.kind) {
-    case JobStatus::Kind::active:
-      return {Verdict::Kind::active, claimed_job, State::lost, status.out_of_reach};
-    case JobStatus::Kind::unknown:
-      return {Verdict::Kind::unseen, claimed_job, State::lost, status.text};
-    case JobStatus::Kind::ended:
-      break;
-  }
+  if (status.state != JobState::ended) return not_ended(status, claimed_job);
   // It may have written finished.json between our first look and its end.
-  if (has_finished(folder)) return {Verdict::Kind::finished, {}, State::lost, {}};
-  return {Verdict::Kind::settled, claimed_job, State::lost, describe_gone(folder, *claim, status.text)};
+  if (has_finished(folder)) return {JobState::ended};
+  return {JobState::ended, claimed_job, State::lost, describe_gone(folder, *claim, status.text)};
 }
 
 }  // namespace hpcbench

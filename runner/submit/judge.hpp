@@ -13,19 +13,14 @@ namespace hpcbench {
 /// Such a WHY for people: `never ran and does not count: an earlier call ended before its job began`.
 std::string explain_void(std::string_view why);
 
-/// The state of an attempt by its folder and its executor.
+/// The state of an attempt by its folder and its executor. `unknown`: its job cannot be seen from here (another host), and
+/// nothing may be concluded.
 struct Verdict {
-  enum class Kind {
-    finished,  // finished.json is there
-    active,    // its job runs; `job` is the executor's id
-    unseen,    // its job cannot be seen from here (another host): nothing may be concluded
-    voided,    // revoked by recovery: it never ran and does not count
-    settled,   // it ended without finished.json: `outcome` and `reason`
-  };
-  Kind kind = Kind::active;
-  std::string job;
-  State outcome = State::lost;
-  std::string reason;  // of `active`: JobStatus::out_of_reach
+  JobState state = JobState::running;
+  std::string job = {};               // the executor's id, where there is one
+  std::optional<State> outcome = {};  // of one that ended; absent: finished.json tells it
+  std::string reason = {};            // for the outcome, or why the job cannot be seen, or JobStatus::out_of_reach
+  bool is_void = false;               // revoked by recovery: it never ran and does not count
 };
 
 /// Whether `folder` holds finished.json.

@@ -152,8 +152,8 @@ class FakeExecutor : public Executor {
   }
 
   JobStatus status(const std::string& folder, const std::string& /*job*/) override {
-    if (unseen.count(folder) != 0) return {JobStatus::Kind::unknown, "host elsewhere"};
-    return {machine_.find_alive(folder) != nullptr ? JobStatus::Kind::active : JobStatus::Kind::ended, {}};
+    if (unseen.count(folder) != 0) return {JobState::unknown, "host elsewhere"};
+    return {machine_.find_alive(folder) != nullptr ? JobState::running : JobState::ended, {}};
   }
 
   void cancel(const std::string& folder, const std::string& /*job*/) override {

@@ -127,7 +127,7 @@ class FakeSlurm : public ToolRunner {
 
   void finish_all() {
     for (Job& job : jobs) {
-      if (phase_of(job.state) != SlurmPhase::ended) finish(job);
+      if (phase_of(job.state) != JobState::ended) finish(job);
     }
   }
 
@@ -239,7 +239,7 @@ class FakeSlurm : public ToolRunner {
       const int array = asked->array;
       for (Job& job : jobs) {
         if (!(given(job) || (whole && job.array == array && job.state == "PENDING"))) continue;
-        if (phase_of(job.state) == SlurmPhase::ended) continue;
+        if (phase_of(job.state) == JobState::ended) continue;
         // A waiting element disappears; one that runs ends.
         if (job.state == "PENDING") forget(job);
         end(job, "CANCELLED", "None");

@@ -21,10 +21,10 @@ void replace_each(std::string& text, const std::string& from, const std::string&
 
 BatchTools::BatchTools(const BatchSystem& system)
     : id_(compiled(system.id)), later_(compiled(system.later)), job_(compiled(system.job)), empty_(compiled(system.empty)) {
-  for (const std::string& state : system.waiting) phases_[state] = BatchJobPhase::waiting;
-  for (const std::string& state : system.running) phases_[state] = BatchJobPhase::running;
-  for (const std::string& state : system.stuck) phases_[state] = BatchJobPhase::stuck;
-  for (const std::string& state : system.ended) phases_[state] = BatchJobPhase::ended;
+  for (const std::string& state : system.waiting) phases_[state] = JobState::waiting;
+  for (const std::string& state : system.running) phases_[state] = JobState::running;
+  for (const std::string& state : system.stuck) phases_[state] = JobState::stuck;
+  for (const std::string& state : system.ended) phases_[state] = JobState::ended;
 }
 
 BatchTools::~BatchTools() = default;

@@ -8,6 +8,7 @@
 
 #include "base/process.hpp"
 #include "spec/batch_system.hpp"
+#include "submit/job_state.hpp"
 
 namespace re2 {
 class RE2;
@@ -15,18 +16,10 @@ class RE2;
 
 namespace hpcbench {
 
-enum class BatchJobPhase {
-  waiting,
-  running,
-  stuck,    // it stays until the user acts
-  ended,    // still listed
-  unknown,  // the site lists no such state
-};
-
 /// One job of a list.
 struct BatchJob {
   std::string id, name, state;
-  BatchJobPhase phase = BatchJobPhase::unknown;
+  JobState phase = JobState::unknown;  // as the site's words say
 };
 
 /// Reads what the commands of a described batch system print.
@@ -46,7 +39,7 @@ class BatchTools {
 
  private:
   std::unique_ptr<re2::RE2> id_, later_, job_, empty_;
-  std::map<std::string, BatchJobPhase> phases_;
+  std::map<std::string, JobState> phases_;
 };
 
 /// A command with its placeholders filled in. A word that is one placeholder becomes all of its values; another takes the

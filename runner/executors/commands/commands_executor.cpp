@@ -194,7 +194,7 @@ JobStatus CommandsExecutor::status(const std::string& folder, const std::string&
   Entry& entry = entry_of(folder);
   if (!pace_.has_polled()) poll();
   if (entry.ended) return entry.end;
-  JobStatus status{JobStatus::Kind::active, entry.state.empty() ? "looked for" : entry.state};
+  JobStatus status{JobState::running, entry.state.empty() ? "looked for" : entry.state};
   status.missing = entry.absent_s.has_value();
   return status;
 }
@@ -204,7 +204,7 @@ std::string CommandsExecutor::waiting() {
   int count = 0;
   for (const std::string& folder : open_) {
     const Entry& entry = entries_.at(folder);
-    if (entry.phase != BatchJobPhase::waiting && entry.phase != BatchJobPhase::stuck) continue;
+    if (entry.phase != JobState::waiting && entry.phase != JobState::stuck) continue;
     ++states[entry.state];
     ++count;
   }
@@ -221,7 +221,7 @@ void CommandsExecutor::cancel(const std::string& folder, const std::string& /*jo
   if (!pace_.has_polled()) poll();
   entry.dead = true;
   const BatchJob* const row = find_row(entry);
-  if (row != nullptr && row->phase == BatchJobPhase::ended) return;
+  if (row != nullptr && row->phase == JobState::ended) return;
   const std::string& id = row != nullptr ? row->id : entry.job;
   const std::optional<Claim> claim = read_claim(folder);
   const bool has_begun = claim && !claim->revoked && !has_finished(folder);
@@ -271,7 +271,7 @@ bool CommandsExecutor::ask_list() {
   for (const BatchJob& job : *jobs) {
     // A job that has not ended comes before one of the same name that has: it may have been started again.
     const auto [place, is_new] = listed_.try_emplace(job.name, job);
-    if (!is_new && place->second.phase == BatchJobPhase::ended) place->second = job;
+    if (!is_new && place->second.phase == JobState::ended) place->second = job;
   }
   return true;
 }
@@ -298,7 +298,7 @@ void CommandsExecutor::poll() {
   // A job that appears after its attempt was revoked would end at once; it need not wait in the queue for that.
   for (const auto& [folder, entry] : entries_) {
     const BatchJob* const row = entry.dead ? find_row(entry) : nullptr;
-    if (row != nullptr && row->phase == BatchJobPhase::waiting) to_cancel_.emplace(row->id, clock_.monotonic_s());
+    if (row != nullptr && row->phase == JobState::waiting) to_cancel_.emplace(row->id, clock_.monotonic_s());
   }
 }
 
@@ -311,14 +311,14 @@ void CommandsExecutor::see(Entry& entry, const BatchJob& row) {
   }
   entry.state = row.state;
   entry.phase = row.phase;
-  if (row.phase == BatchJobPhase::ended) return see_gone(entry);
+  if (row.phase == JobState::ended) return see_gone(entry);
   entry.absent_s.reset();
   if (has_finished(entry.folder)) return conclude(entry, end_of(entry));
-  if (row.phase == BatchJobPhase::stuck) {
+  if (row.phase == JobState::stuck) {
     say_once("stuck " + row.id, fmt::format("job {} is in state {} and will not begin by itself: see why with the tools of {}; "
                                             "`hpcbench cancel` removes it",
                                             row.id, row.state, settings_.system.name));
-  } else if (row.phase == BatchJobPhase::unknown) {
+  } else if (row.phase == JobState::unknown) {
     say_once("state " + row.state,
              fmt::format("job {} is in state {}, which the site's `commands` lists nowhere: hpcbench waits "
                          "for its end",
@@ -365,7 +365,7 @@ void CommandsExecutor::see_gone(Entry& entry) {
 }
 
 JobStatus CommandsExecutor::end_of(const Entry& entry) const {
-  JobStatus end{JobStatus::Kind::ended, {}, entry.job};
+  JobStatus end{JobState::ended, {}, entry.job};
   end.log = std::to_string(entry.index) + ".out";
   return end;
 }

@@ -62,7 +62,7 @@ class CommandsExecutor : public Executor {
     int index = -1;
     std::string job;        // the id, once known
     bool accepted = false;  // `submit` printed its id, or the list has shown it
-    BatchJobPhase phase = BatchJobPhase::unknown;
+    JobState phase = JobState::unknown;
     std::string state;               // as last listed
     std::optional<double> absent_s;  // since when complete lists lack it
     bool ended = false;              // `end` is known

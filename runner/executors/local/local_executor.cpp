@@ -127,18 +127,18 @@ JobStatus LocalExecutor::status(const std::string& folder, const std::string& /*
   const auto known = jobs_.find(folder);
   if (known != jobs_.end()) {
     refresh(known->second);
-    if (!known->second.ended) return {JobStatus::Kind::active, "running"};
-    JobStatus status{JobStatus::Kind::ended, std::move(known->second.text)};
+    if (!known->second.ended) return {JobState::running, "running"};
+    JobStatus status{JobState::ended, std::move(known->second.text)};
     status.log = kLaunchLog;
     jobs_.erase(known);
     return status;
   }
   const FoundJob job = find_job(folder);
   if (!job.alive) {
-    return {JobStatus::Kind::unknown, fmt::format("process {} of host {}", job.claimed->pid, job.claimed->host)};
+    return {JobState::unknown, fmt::format("process {} of host {}", job.claimed->pid, job.claimed->host)};
   }
-  if (!*job.alive) return {JobStatus::Kind::ended, ""};
-  JobStatus status{JobStatus::Kind::active, "running"};
+  if (!*job.alive) return {JobState::ended, ""};
+  JobStatus status{JobState::running, "running"};
   if (!job.process) status.out_of_reach = "it runs on this host in another PID namespace (a container)";
   return status;
 }

@@ -25,7 +25,7 @@ bool tells_the_end(const std::vector<std::string>& rows, const AccountedJob& job
     const std::vector<std::string> fields = split(row, '|');
     if (fields.size() <= kStateField || fields[kIdField] != job.job || fields[kNameField] != job.name) return false;
     const std::string& state = fields[kStateField];
-    return phase_of(state.substr(0, state.find(' '))) == SlurmPhase::ended;
+    return phase_of(state.substr(0, state.find(' '))) == JobState::ended;
   });
 }
 

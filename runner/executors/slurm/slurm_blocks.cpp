@@ -64,7 +64,7 @@ void SlurmExecutor::cancel_in_block(const Entry& entry, const SlurmJob* row, con
   if (claim && !claim->revoked) {
     request_end(entry.folder);
     to_tell_[entry.name].insert(id);
-  } else if ((row == nullptr || phase_of(row->state) == SlurmPhase::waiting) && block_is_over(entry)) {
+  } else if ((row == nullptr || phase_of(row->state) == JobState::waiting) && block_is_over(entry)) {
     to_cancel_[entry.name].push_back(id);
   }
 }

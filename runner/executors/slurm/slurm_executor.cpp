@@ -224,7 +224,8 @@ JobStatus SlurmExecutor::status(const std::string& folder, const std::string& jo
   Entry& entry = entry_of(folder, job);
   if (!pace_.has_polled()) poll();
   if (entry.ended) return entry.end;
-  JobStatus status{JobStatus::Kind::active, entry.state.empty() ? "looked for" : entry.state};
+  const bool waits = entry.state.empty() || phase_of(entry.state) == JobState::waiting;
+  JobStatus status{waits ? JobState::waiting : JobState::running, entry.state.empty() ? "looked for" : entry.state};
   status.missing = entry.absent_s.has_value();
   return status;
 }
@@ -235,7 +236,7 @@ std::string SlurmExecutor::waiting() {
   int count = 0;
   for (const std::string& folder : open_) {
     const Entry& entry = entries_.at(folder);
-    if (entry.state.empty() || phase_of(entry.state) != SlurmPhase::waiting) continue;
+    if (entry.state.empty() || phase_of(entry.state) != JobState::waiting) continue;
     if (entry.in_block && !seen.insert({entry.name, entry.index}).second) continue;
     ++count;
     ++reasons[entry.reason.empty() ? "no reason yet" : entry.reason];
@@ -252,10 +253,10 @@ void SlurmExecutor::cancel(const std::string& folder, const std::string& job) {
   const bool known = entries_.count(folder) != 0;
   Entry& entry = entry_of(folder, job);
   if (!pace_.has_polled()) poll();
-  if (!known && !entry.ended) conclude(entry, {JobStatus::Kind::ended, {}});  // nobody waits for it here
+  if (!known && !entry.ended) conclude(entry, {JobState::ended, {}});  // nobody waits for it here
   entry.dead = true;
   const SlurmJob* row = find_row(queued_, entry);
-  if (row != nullptr && phase_of(row->state) == SlurmPhase::ended) return;
+  if (row != nullptr && phase_of(row->state) == JobState::ended) return;
   const std::string id = row != nullptr ? row->id : !entry.job.empty() ? entry.job : job;
   if (id.empty() && said_.count("squeue") != 0) ++unnamed_;
   if (entry.in_block) return cancel_in_block(entry, row, id);
@@ -279,7 +280,7 @@ std::vector<std::string> SlurmExecutor::take_waiting(const std::string& name, st
   bool others_wait = false;
   if (const auto rows = queued_.find(name); rows != queued_.end()) {
     for (const auto& [index, row] : rows->second) {
-      if (phase_of(row.state) != SlurmPhase::waiting) {
+      if (phase_of(row.state) != JobState::waiting) {
         begun.insert(row.id);
       } else {
         others_wait = others_wait || given.count(row.id) == 0;
@@ -339,7 +340,7 @@ void SlurmExecutor::conclude_revoked() {
     if (!claim || !claim->revoked) continue;
     Entry& entry = entries_.at(folder);
     entry.dead = true;
-    conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+    conclude(entry, {JobState::ended, {}, entry.job});
   }
 }
 

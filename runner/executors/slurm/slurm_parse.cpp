@@ -325,15 +325,15 @@ SlurmJobTimes parse_job_times(std::string_view output) {
   return {.submitted = time_of(" SubmitTime="), .ended = time_of(" EndTime=")};
 }
 
-SlurmPhase phase_of(std::string_view state) {
+JobState phase_of(std::string_view state) {
   constexpr std::array<std::string_view, 12> kEnded = {"COMPLETED", "FAILED",        "TIMEOUT",       "CANCELLED",
                                                        "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",     "BOOT_FAIL",
                                                        "DEADLINE",  "REVOKED",       "LAUNCH_FAILED", "RECONFIG_FAIL"};
   constexpr std::array<std::string_view, 6> kWaiting = {"PENDING",     "REQUEUED",     "REQUEUE_HOLD",
                                                         "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"};
-  if (std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end()) return SlurmPhase::ended;
-  if (std::find(kWaiting.begin(), kWaiting.end(), state) != kWaiting.end()) return SlurmPhase::waiting;
-  return SlurmPhase::running;
+  if (std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end()) return JobState::ended;
+  if (std::find(kWaiting.begin(), kWaiting.end(), state) != kWaiting.end()) return JobState::waiting;
+  return JobState::running;
 }
 
 std::optional<std::string> explain_reason(std::string_view reason) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/process.hpp"
+#include "submit/job_state.hpp"
 
 namespace hpcbench {
 
@@ -78,9 +79,8 @@ struct SlurmJobTimes {
 };
 SlurmJobTimes parse_job_times(std::string_view output);
 
-/// Where a job stands that Slurm gives this state: an unknown word counts as active.
-enum class SlurmPhase { waiting, running, ended };
-SlurmPhase phase_of(std::string_view state);
+/// Where a job stands that Slurm gives this state: an unknown word counts as running.
+JobState phase_of(std::string_view state);
 
 /// Why a job waits, in words, where that is not simply its turn: what it asks for that it cannot get, what is down, which limit
 /// is reached. Absent for the usual reasons (Priority, Resources, BeginTime ...) and for unknown ones.

@@ -90,7 +90,7 @@ bool says_no_output(const SlurmJob& row) {
 /// An element that has not ended comes before one that has: a job may have been started again.
 void keep_row(std::unordered_map<int, SlurmJob>& rows, const SlurmJob& row) {
   const auto [place, fresh] = rows.try_emplace(row.index, row);
-  if (!fresh && phase_of(place->second.state) == SlurmPhase::ended) place->second = row;
+  if (!fresh && phase_of(place->second.state) == JobState::ended) place->second = row;
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ void SlurmExecutor::poll() {
       const SlurmJob* queued = find_row(queued_, *entry);
       const SlurmJob* recorded = find_row(recorded_, *entry);
       // That accounting thinks a job runs of which the controller does not know proves nothing: it may have missed the end.
-      if (recorded != nullptr && phase_of(recorded->state) == SlurmPhase::ended) {
+      if (recorded != nullptr && phase_of(recorded->state) == JobState::ended) {
         see(*entry, *recorded);
       } else if (queued != nullptr) {
         see(*entry, *queued);
@@ -189,7 +189,7 @@ void SlurmExecutor::poll() {
   for (auto& [folder, entry] : entries_) {
     if (!entry.dead) continue;
     const SlurmJob* row = find_row(queued_, entry);
-    if (row == nullptr || phase_of(row->state) != SlurmPhase::waiting) continue;
+    if (row == nullptr || phase_of(row->state) != JobState::waiting) continue;
     if (!entry.in_block || block_is_over(entry)) to_cancel_[entry.name].push_back(row->id);
   }
 }
@@ -198,8 +198,8 @@ void SlurmExecutor::poll() {
 void SlurmExecutor::look_without_squeue() {
   for (const std::string& folder : std::vector<std::string>(open_)) {
     Entry& entry = entries_.at(folder);
-    const bool may_have_run = entry.state.empty() || phase_of(entry.state) != SlurmPhase::waiting;
-    if (may_have_run && has_finished(folder)) conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+    const bool may_have_run = entry.state.empty() || phase_of(entry.state) != JobState::waiting;
+    if (may_have_run && has_finished(folder)) conclude(entry, {JobState::ended, {}, entry.job});
   }
 }
 
@@ -212,28 +212,22 @@ void SlurmExecutor::see(Entry& entry, const SlurmJob& row) {
   }
   entry.state = row.state;
   entry.reason = row.reason;
-  switch (phase_of(row.state)) {
-    case SlurmPhase::waiting:
-      entry.seen_waiting = true;
-      entry.ended_s.reset();
-      if (const auto why = explain_reason(row.reason)) {
-        say_once("waits " + row.reason, fmt::format("job {} waits ({}): {}", row.id, row.reason, *why));
-      }
-      break;
-    case SlurmPhase::running:
-      entry.ended_s.reset();
-      // After a crash the controller may take a job for running for minutes that ended meanwhile.
-      if (has_finished(entry.folder)) conclude(entry, {JobStatus::Kind::ended, {}, row.id});
-      break;
-    case SlurmPhase::ended:
-      see_ended(entry, row);
-      break;
+  const JobState state = phase_of(row.state);
+  if (state == JobState::ended) return see_ended(entry, row);
+  entry.ended_s.reset();
+  if (state == JobState::running) {
+    // After a crash the controller may take a job for running for minutes that ended meanwhile.
+    if (has_finished(entry.folder)) conclude(entry, {JobState::ended, {}, row.id});
+    return;
   }
+  entry.seen_waiting = true;
+  if (const auto why = explain_reason(row.reason))
+    say_once("waits " + row.reason, fmt::format("job {} waits ({}): {}", row.id, row.reason, *why));
 }
 
 void SlurmExecutor::see_ended(Entry& entry, const SlurmJob& row) {
   if (!entry.ended_s) entry.ended_s = clock_.monotonic_s();
-  JobStatus end{JobStatus::Kind::ended, describe_row(row), row.id};
+  JobStatus end{JobState::ended, describe_row(row), row.id};
   if (has_finished(entry.folder)) return conclude(entry, end);
   // The state of a block's job is one for all of its runs: it tells of the one that ran then.
   const bool began = block_began(entry);
@@ -309,10 +303,10 @@ bool SlurmExecutor::is_shown(const Entry& entry) {
 }
 
 void SlurmExecutor::see_absent(Entry& entry, bool complete) {
-  if (has_finished(entry.folder)) return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+  if (has_finished(entry.folder)) return conclude(entry, {JobState::ended, {}, entry.job});
   if (const auto claim = read_claim(entry.folder); claim && claim->revoked) {  // it will never run
     entry.dead = true;
-    return conclude(entry, {JobStatus::Kind::ended, {}, entry.job});
+    return conclude(entry, {JobState::ended, {}, entry.job});
   }
   if (!complete || !is_shown(entry)) return;
   if (!entry.absent_s) entry.absent_s = clock_.monotonic_s();
@@ -323,7 +317,7 @@ void SlurmExecutor::conclude_absent(Entry& entry) {
   // The claim names the job where we never heard of it.
   const std::optional<Claim> claim = read_claim(entry.folder);
   if (claim && !claim->revoked && !claim->job.empty()) entry.job = claim->job;
-  JobStatus end{JobStatus::Kind::ended, {}, entry.job};
+  JobStatus end{JobState::ended, {}, entry.job};
   const bool others_are_known = knows_array(queued_, entry) || knows_array(recorded_, entry);
   end.outcome = how_it_was_stopped(entry.folder);
   if (end.outcome == State::preempted) {

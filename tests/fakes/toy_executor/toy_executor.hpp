@@ -56,7 +56,7 @@ class ToyExecutor : public Executor {
   JobStatus status(const std::string& folder, const std::string& /*job*/) override {
     const auto begun = begun_s_.find(folder);
     const bool may_begin = begun != begun_s_.end() && monotonic_s() < begun->second + kLongestStart && !read_claim(folder);
-    return {may_begin || !has_ended(folder) ? JobStatus::Kind::active : JobStatus::Kind::ended, {}};
+    return {may_begin || !has_ended(folder) ? JobState::running : JobState::ended, {}};
   }
 
   void cancel(const std::string& folder, const std::string& /*job*/) override {

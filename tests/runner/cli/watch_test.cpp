@@ -116,9 +116,9 @@ TEST_CASE("watch: it ends when nothing can change of its own accord") {
   CHECK(is_worth_watching(view));
   view = watched({watched_run(1, State::succeeded), watched_run(2, State::running)});
   CHECK(is_worth_watching(view));
-  view.runs[1].job = RunStatus::Job::gone;
+  view.runs[1].job = JobState::ended;
   CHECK_FALSE(is_worth_watching(view));
-  view.runs[1].job = RunStatus::Job::there;
+  view.runs[1].job = JobState::running;
   CHECK(is_worth_watching(view));
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("watch and status: who begins what waits") {
   view.named = "study.yaml";
   CHECK(owner_text(view) == "no `hpcbench run` goes on: `hpcbench run study.yaml` would begin the 2 runs that wait for it");
   view.runs.push_back(watched_run(4, State::running));
-  view.runs[3].job = RunStatus::Job::gone;
+  view.runs[3].job = JobState::ended;
   view.runs[1].held = true;
   CHECK(owner_text(view) ==
         "no `hpcbench run` goes on: `hpcbench run study.yaml` would begin the 1 run that waits for it and settle the 1 whose "

@@ -32,11 +32,11 @@ std::vector<std::string> jobs_of(const BatchSystem& system, const std::string& o
   const auto jobs = tools.jobs_in(answer(0, output));
   REQUIRE(jobs);
   for (const BatchJob& job : *jobs) {
-    const std::map<BatchJobPhase, std::string> words = {{BatchJobPhase::waiting, "waiting"},
-                                                        {BatchJobPhase::running, "running"},
-                                                        {BatchJobPhase::stuck, "stuck"},
-                                                        {BatchJobPhase::ended, "ended"},
-                                                        {BatchJobPhase::unknown, "unknown"}};
+    const std::map<JobState, std::string> words = {{JobState::waiting, "waiting"},
+                                                   {JobState::running, "running"},
+                                                   {JobState::stuck, "stuck"},
+                                                   {JobState::ended, "ended"},
+                                                   {JobState::unknown, "unknown"}};
     said.push_back(job.id + " " + job.name + " " + words.at(job.phase));
   }
   return said;
@@ -192,12 +192,12 @@ TEST_CASE("commands: a submission that fails is refused only if the list lacks t
 TEST_CASE("commands: a job that was never known is void, after half a minute of complete lists") {
   Scene scene;
   scene.executor.adopt(scene.folder, "");
-  CHECK(scene.poll_after(1).kind == JobStatus::Kind::active);
+  CHECK(scene.poll_after(1).state == JobState::running);
   scene.batch.list = answer(1, "", "down");
-  CHECK(scene.poll_after(100).kind == JobStatus::Kind::active);
+  CHECK(scene.poll_after(100).state == JobState::running);
   scene.lists("");
   const JobStatus end = scene.poll_after(100);
-  CHECK(end.kind == JobStatus::Kind::ended);
+  CHECK(end.state == JobState::ended);
   CHECK(end.voids);
 }
 
@@ -242,9 +242,9 @@ TEST_CASE("commands: what became of a job that is no longer listed") {
   scene.lists("");
   SUBCASE("it waits for finished.json, and is then lost") {
     scene.claim();
-    CHECK(scene.poll_after(61).kind == JobStatus::Kind::active);
+    CHECK(scene.poll_after(61).state == JobState::running);
     const JobStatus end = scene.poll_after(61);
-    CHECK(end.kind == JobStatus::Kind::ended);
+    CHECK(end.state == JobState::ended);
     CHECK_FALSE(end.outcome);
     CHECK_FALSE(end.voids);
     CHECK(end.text.find("left no finished.json") != std::string::npos);
@@ -252,7 +252,7 @@ TEST_CASE("commands: what became of a job that is no longer listed") {
   SUBCASE("its end is on record") {
     scene.claim();
     write_file(scene.folder + "/finished.json", "{}", Durability::none);
-    CHECK(scene.poll_after(2).kind == JobStatus::Kind::ended);
+    CHECK(scene.poll_after(2).state == JobState::ended);
   }
   SUBCASE("it was asked to end") {
     scene.claim();
@@ -282,7 +282,7 @@ TEST_CASE("commands: states that need the user are said once") {
   CHECK(scene.notes.front().find("job 7 is in state E and will not begin by itself") == 0);
   CHECK(scene.executor.waiting() == "1 pending (1 E)");
   scene.lists("Z");
-  CHECK(scene.poll_after(100).kind == JobStatus::Kind::active);
+  CHECK(scene.poll_after(100).state == JobState::running);
   CHECK(scene.notes.back().find("state Z, which the site's `commands` lists nowhere") != std::string::npos);
 }
 

@@ -48,7 +48,7 @@ bool wait_for_end(LocalExecutor& executor, const std::string& folder, JobStatus&
   const double end = monotonic_s() + kPatience;
   while (monotonic_s() < end) {
     last = executor.status(folder, {});
-    if (last.kind == JobStatus::Kind::ended) return true;
+    if (last.state == JobState::ended) return true;
     executor.wait(1);
   }
   return false;
@@ -79,7 +79,7 @@ TEST_CASE("a job runs in a session of its own, with its token, and its end is se
   CHECK(claim->job == submission.jobs.front());
   CHECK(read_file(attempt.folder + "/sid") == submission.jobs.front() + "\n");
   // Asked again, after its end was told: its claim says the same.
-  CHECK(executor.status(attempt.folder, submission.jobs.front()).kind == JobStatus::Kind::ended);
+  CHECK(executor.status(attempt.folder, submission.jobs.front()).state == JobState::ended);
 }
 
 TEST_CASE("a span is started as a whole, each attempt as a job of its own") {
@@ -138,7 +138,7 @@ TEST_CASE("cancel ends a job of ours, and one that was adopted") {
   }
   SUBCASE("adopted") {
     LocalExecutor other(1, kFakeLaunch);
-    CHECK(other.status(attempt.folder, {}).kind == JobStatus::Kind::active);
+    CHECK(other.status(attempt.folder, {}).state == JobState::running);
     other.adopt(attempt.folder, submission.jobs.front());
     other.adopt(attempt.folder, submission.jobs.front());
     CHECK(other.free_slots() == 0);
@@ -176,19 +176,19 @@ TEST_CASE("only the process that the claim names is meant") {
   SUBCASE("the number was reused: never signalled") {
     other.start_ticks -= 1;
     REQUIRE(try_claim(attempt.folder, Claim{.revoked = false, .why = {}, .token = "t", .job = "1", .process = other}));
-    CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::ended);
+    CHECK(executor.status(attempt.folder, "1").state == JobState::ended);
     executor.cancel(attempt.folder, "1");
     CHECK_FALSE(signal_process(other, 0));
   }
   SUBCASE("another host") {
     other.host = "elsewhere";
     REQUIRE(try_claim(attempt.folder, Claim{.revoked = false, .why = {}, .token = "t", .job = "1", .process = other}));
-    CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::unknown);
+    CHECK(executor.status(attempt.folder, "1").state == JobState::unknown);
     executor.cancel(attempt.folder, "1");
   }
   SUBCASE("a process that is not the attempt's launcher: a forged claim, never signalled") {
     REQUIRE(try_claim(attempt.folder, Claim{.revoked = false, .why = {}, .token = "t", .job = "1", .process = other}));
-    CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::ended);
+    CHECK(executor.status(attempt.folder, "1").state == JobState::ended);
     executor.cancel(attempt.folder, "1");
     CHECK(is_alive(other) == true);
   }
@@ -199,7 +199,7 @@ TEST_CASE("only the process that the claim names is meant") {
     CHECK_FALSE(take_life(attempt.folder));
     REQUIRE(try_claim(attempt.folder, Claim{.revoked = false, .why = {}, .token = "t", .job = "1", .process = other}));
     const JobStatus status = executor.status(attempt.folder, "1");
-    CHECK(status.kind == JobStatus::Kind::active);
+    CHECK(status.state == JobState::running);
     CHECK(status.out_of_reach.find("another PID namespace") != std::string::npos);
     executor.adopt(attempt.folder, "1");
     CHECK(executor.free_slots() == 0);
@@ -208,11 +208,9 @@ TEST_CASE("only the process that the claim names is meant") {
     { const std::optional<Descriptor> life = take_life(attempt.folder); }
     REQUIRE(try_claim(attempt.folder, Claim{.revoked = false, .why = {}, .token = "t", .job = "1", .process = other}));
     CHECK(holds_life(attempt.folder) == false);
-    CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::ended);
+    CHECK(executor.status(attempt.folder, "1").state == JobState::ended);
   }
-  SUBCASE("no claim, no child: nothing runs, at once") {
-    CHECK(executor.status(attempt.folder, "1").kind == JobStatus::Kind::ended);
-  }
+  SUBCASE("no claim, no child: nothing runs, at once") { CHECK(executor.status(attempt.folder, "1").state == JobState::ended); }
 }
 
 TEST_CASE("an empty claim belongs to the process that was started for the folder") {
@@ -225,12 +223,12 @@ TEST_CASE("an empty claim belongs to the process that was started for the folder
   const Submission submission = executor.submit({"t", 0, {attempt.folder}});
   REQUIRE(eventually([&] { return fs::exists(attempt.folder + "/claim"); }));
   LocalExecutor other(1, program);
-  CHECK(other.status(attempt.folder, {}).kind == JobStatus::Kind::active);
+  CHECK(other.status(attempt.folder, {}).state == JobState::running);
   ::kill(-std::stoi(submission.jobs.front()), SIGKILL);
   JobStatus status;
   REQUIRE(wait_for_end(executor, attempt.folder, status));
   // The script's own child dies a moment later.
-  CHECK(eventually([&] { return other.status(attempt.folder, {}).kind == JobStatus::Kind::ended; }));
+  CHECK(eventually([&] { return other.status(attempt.folder, {}).state == JobState::ended; }));
 }
 
 }  // namespace

@@ -185,9 +185,9 @@ TEST_CASE("blocks: an attempt that runs is asked to end by a word to its launche
 
 /// A block begins, if it has not, finishes so many of its attempts, begins another, and ends so.
 void end_block_early(BlockStudy& test, FakeSlurm::Job& job, std::size_t finished, const std::string& state) {
-  if (phase_of(job.state) == SlurmPhase::ended) return;
+  if (phase_of(job.state) == JobState::ended) return;
   if (job.state == "PENDING") test.slurm.start_block(job);
-  if (phase_of(job.state) == SlurmPhase::ended) return;  // it found its claim taken
+  if (phase_of(job.state) == JobState::ended) return;  // it found its claim taken
   for (std::size_t i = 0; i < std::min(finished, job.members.size()); ++i) test.slurm.finish_member(job, i);
   if (finished < job.members.size()) test.slurm.start_member(job, finished);
   FakeSlurm::end(job, state, "None");

@@ -67,7 +67,7 @@ TEST_CASE("slurm: an array above a submit limit is halved; at size 1 it waits") 
   SlurmStudy test(8, 1);
   test.slurm.fault = [&](int size) {
     const auto queued = std::count_if(test.slurm.jobs.begin(), test.slurm.jobs.end(),
-                                      [](const FakeSlurm::Job& job) { return phase_of(job.state) != SlurmPhase::ended; });
+                                      [](const FakeSlurm::Job& job) { return phase_of(job.state) != JobState::ended; });
     return queued + size > 3 ? Fault::limit : Fault::none;
   };
   test.begin();

@@ -95,7 +95,7 @@ TEST_CASE("squeue and sacct of a real array") {
   int waiting = 0;
   for (const SlurmJob& job : queued) {
     CHECK(job.name.starts_with("study."));
-    waiting += phase_of(job.state) == SlurmPhase::waiting ? 1 : 0;
+    waiting += phase_of(job.state) == JobState::waiting ? 1 : 0;
   }
   CHECK(waiting == 6);
   const auto recorded = parse_sacct(slurm_fixture("states.sacct.out"));
@@ -107,7 +107,7 @@ TEST_CASE("squeue and sacct of the same array on Slurm 24.11") {
   REQUIRE(queued.size() == 11);
   CHECK(queued[2].id == "1_2");
   CHECK(queued[2].reason == "RaisedSignal:9(Killed)");  // 22.05 calls it otherwise
-  const auto is_waiting = [](const SlurmJob& job) { return phase_of(job.state) == SlurmPhase::waiting; };
+  const auto is_waiting = [](const SlurmJob& job) { return phase_of(job.state) == JobState::waiting; };
   CHECK(std::count_if(queued.begin(), queued.end(), is_waiting) == 6);
   const auto recorded = parse_sacct(slurm_fixture("24.11-states.sacct.out"));
   REQUIRE(recorded.size() == 6);
@@ -154,11 +154,11 @@ TEST_CASE("MaxArraySize, phases and advice") {
                                     {"(null)", 1001}}) {
     CHECK(parse_max_array_size(fmt::format("MaxArraySize = 1001\nSchedulerParameters     = {}\n", tasks)) == most);
   }
-  CHECK(phase_of("RUNNING") == SlurmPhase::running);
-  CHECK(phase_of("COMPLETING") == SlurmPhase::running);
-  CHECK(phase_of("REQUEUED") == SlurmPhase::waiting);
-  CHECK(phase_of("NODE_FAIL") == SlurmPhase::ended);
-  CHECK(phase_of("A_WORD_OF_2030") == SlurmPhase::running);
+  CHECK(phase_of("RUNNING") == JobState::running);
+  CHECK(phase_of("COMPLETING") == JobState::running);
+  CHECK(phase_of("REQUEUED") == JobState::waiting);
+  CHECK(phase_of("NODE_FAIL") == JobState::ended);
+  CHECK(phase_of("A_WORD_OF_2030") == JobState::running);
 }
 
 TEST_CASE("why a job waits is said in words where it is not simply its turn") {
