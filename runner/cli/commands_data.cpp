@@ -38,10 +38,7 @@ int show_status(const StudyOptions& options, const std::string& format, bool all
   } else {
     print_data(status_text(view, unix_time_s(), all));
   }
-  const long long succeeded = view.counts.at(State::succeeded);
-  long long ended = 0;
-  for (const auto& [state, count] : view.counts) ended += is_outcome(state) ? count : 0;
-  return ended > succeeded ? 1 : 0;
+  return view.counts.ended() > view.counts.of(State::succeeded) ? 1 : 0;
 }
 
 /// Makes the database anew from the run directories.

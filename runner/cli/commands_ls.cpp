@@ -25,7 +25,7 @@ namespace {
 
 struct ListedStudy {
   std::string name;
-  std::map<State, long long> counts;  // of the runs on record
+  StateCounts counts;  // of the runs on record
   std::optional<LastRun> last;
   std::optional<std::string> owner;  // who runs it now
 };
@@ -47,10 +47,8 @@ std::string studies_text(const std::vector<ListedStudy>& studies) {
   for (const ListedStudy& study : studies) width = std::max(width, study.name.size());
   std::string text;
   for (const ListedStudy& study : studies) {
-    long long runs = 0;
-    for (const auto& [state, count] : study.counts) runs += count;
-    text += fmt::format("{:<{}}  {}: {}{}\n", study.name, width, counted(runs, "run", "runs"), counts_text(study.counts),
-                        study.owner ? "; run now by " + *study.owner : "");
+    text += fmt::format("{:<{}}  {}: {}{}\n", study.name, width, counted(study.counts.all(), "run", "runs"),
+                        study.counts.text(), study.owner ? "; run now by " + *study.owner : "");
     if (study.last) text += fmt::format("{:<{}}  {}\n", "", width, how_it_was_read(*study.last));
   }
   return text;

@@ -139,9 +139,8 @@ void complete_page(PrintSettings& settings, const Table& table, const Study& stu
 bool is_all_well(const Table& table) {
   bool all_well = table.warnings.empty();
   for (const Row& row : table.rows) {
-    int other = 0;
-    for (const auto& [state, count] : row.counts.outcomes) other += state == State::succeeded ? 0 : count;
-    all_well = all_well && other == 0 && row.summary.has_value() && row.warnings.empty();
+    const StateCounts& outcomes = row.counts.outcomes;
+    all_well = all_well && outcomes.all() == outcomes.of(State::succeeded) && row.summary.has_value() && row.warnings.empty();
   }
   return all_well;
 }

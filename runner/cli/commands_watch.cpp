@@ -136,13 +136,11 @@ class Watch {
                       study_.command("watch"), study_.command("cancel")));
       return 128 + interrupted();
     }
-    long long ended = 0;
-    for (const auto& [state, count] : view_->counts) ended += is_outcome(state) ? count : 0;
-    const long long succeeded = view_->counts.at(State::succeeded);
+    const long long ended = view_->counts.ended();
     say(ended + view_->set_aside == static_cast<long long>(view_->runs.size())
             ? "every run has an outcome. Next: " + study_.command("report") + " --format markdown"
             : "nothing runs, and " + owner_text(*view_));
-    return ended > succeeded ? 1 : 0;
+    return ended > view_->counts.of(State::succeeded) ? 1 : 0;
   }
 
   const Study& study_;

@@ -104,20 +104,14 @@ std::vector<std::string> aligned(const std::vector<ScreenRow>& rows) {
   return lines;
 }
 
-long long ended_runs(const StatusView& view) {
-  long long ended = 0;
-  for (const auto& [state, count] : view.counts) ended += is_outcome(state) ? count : 0;
-  return ended;
-}
-
 /// On a narrow terminal the bar goes first, then the end of the name: the counts say most.
 std::string progress_line(const StatusView& view, int columns) {
   if (view.runs.empty()) return printable(headline(view));
-  const long long ended = ended_runs(view);
+  const long long ended = view.counts.ended();
   const auto total = static_cast<long long>(view.runs.size()) - view.set_aside;
   const auto filled = static_cast<std::size_t>(total > 0 ? kBarWidth * ended / total : 0);
   const std::string name = printable(view.experiment);
-  const std::string counts = fmt::format("{}/{} done: {}", ended, total, counts_text(view.counts));
+  const std::string counts = fmt::format("{}/{} done: {}", ended, total, view.counts.text());
   const std::string whole =
       fmt::format("{}  [{}{}] {}", name, std::string(filled, '#'), std::string(kBarWidth - filled, '.'), counts);
   if (columns_of(whole) <= columns) return whole;

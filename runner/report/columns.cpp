@@ -44,9 +44,7 @@ std::optional<double> median_number(const Row& row) { return row.summary ? row.s
 std::optional<double> speedup_number(const Row& row) { return row.speedup ? row.speedup->value : row.speedup_below; }
 
 bool has_more_than_successes(const Row& row) {
-  return row.counts.nan > 0 || !row.set_aside.empty() ||
-         std::any_of(row.counts.outcomes.begin(), row.counts.outcomes.end(),
-                     [](const auto& outcome) { return outcome.first != State::succeeded && outcome.second > 0; });
+  return row.counts.nan > 0 || !row.set_aside.empty() || row.counts.outcomes.all() > row.counts.outcomes.of(State::succeeded);
 }
 
 template <class Test>

@@ -31,11 +31,8 @@ std::string range_of_n(const Table& table) {
 
 /// Whether as many runs of each configuration have ended as were planned.
 bool all_ran(const Table& table, int planned) {
-  return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-    int ended = 0;
-    for (const auto& [state, count] : row.counts.outcomes) ended += is_outcome(state) ? count : 0;
-    return ended >= planned;
-  });
+  return std::all_of(table.rows.begin(), table.rows.end(),
+                     [&](const Row& row) { return row.counts.outcomes.ended() >= planned; });
 }
 
 std::string describe_repeats(const Table& table, const WarningContext& context) {
@@ -62,16 +59,12 @@ std::string describe_repeats(const Table& table, const WarningContext& context) 
 }
 
 std::string describe_outcomes(const Table& table) {
-  std::map<State, int> outcomes;
+  StateCounts outcomes;
   for (const Row& row : table.rows) {
     for (const auto& [state, count] : row.counts.outcomes) outcomes[state] += count;
   }
-  std::vector<std::string> parts;
-  for (const auto& [state, count] : outcomes) {
-    if (state != State::succeeded) parts.push_back(fmt::format("{} {}", count, shown_name(state)));
-  }
-  return parts.empty() ? ""
-                       : fmt::format(" Not all runs succeeded: {}; they are rows or outcomes of the table.", join(parts, ", "));
+  if (outcomes.all() == outcomes.of(State::succeeded)) return "";
+  return fmt::format(" Not all runs succeeded: {}; they are rows or outcomes of the table.", outcomes.text(State::succeeded));
 }
 
 /// Whether start times can show an order: two rows or more that have several runs with one.

@@ -8,6 +8,7 @@
 
 #include "base/metric.hpp"
 #include "base/name_map.hpp"
+#include "base/state_counts.hpp"
 #include "ingest/attempt_record.hpp"
 #include "plan/plan.hpp"
 #include "spec/experiment.hpp"
@@ -72,7 +73,7 @@ struct RowCounts {
   int n = 0;         // succeeded with a value, and those known to take longer than their limit
   int censored = 0;  // the latter
   int nan = 0;       // succeeded, and their metric or loss came out NaN or infinite
-  std::map<State, int> outcomes;
+  StateCounts outcomes;
   int tried_again = 0;   // needed more than one attempt: earlier ones did not succeed
   int continued = 0;     // have several segments
   int segments = 0;      // of those runs together

@@ -33,9 +33,7 @@ OutcomeCounts count_outcomes(const std::vector<AttemptState>& runs, const Plan& 
       ++counts.set_aside;
       continue;
     }
-    if (is_outcome(run.state)) ++counts.ended;
-    if (run.state == State::succeeded) ++counts.succeeded;
-    if (run.state == State::cancelled) ++counts.cancelled;
+    counts.note(run.state);
   }
   return counts;
 }
@@ -55,7 +53,7 @@ std::vector<AttemptKey> attempts_to_retry(const std::vector<AttemptState>& state
 std::string why_none_to_retry(const std::vector<AttemptState>& states, const Study& study, const std::vector<State>& outcomes) {
   if (outcomes.empty()) return "";
   const auto is_wanted = [&](State state) { return std::find(outcomes.begin(), outcomes.end(), state) != outcomes.end(); };
-  std::map<State, long long> counts;
+  StateCounts counts;
   long long left_out = 0;  // by --only
   for (const AttemptState& run : counting_states(states)) {
     if (run.standing != Standing::normal) continue;
@@ -76,9 +74,9 @@ std::string why_none_to_retry(const std::vector<AttemptState>& states, const Stu
   std::string why = "no run has ended yet";
   if (!others.empty()) {
     why = fmt::format("no run is {}, there are {}; `hpcbench retry {} --outcome {}` runs those again", names(outcomes, " or "),
-                      counts_text(counts), study.named(), names(others, ","));
+                      counts.text(), study.named(), names(others, ","));
   } else if (!counts.empty()) {
-    const long long succeeded = counts[State::succeeded];
+    const long long succeeded = counts.of(State::succeeded);
     why = succeeded == 1 ? "the one run that has ended succeeded"
                          : fmt::format("all {} runs that have ended succeeded", succeeded);
   }
@@ -120,8 +118,7 @@ void Following::show() {
   if (!store) return;
   const std::vector<AttemptState> runs = counting_states(store->states(study_.experiment.name));
   note_ends(*store, runs);
-  const OutcomeCounts counts = count_outcomes(runs, study_.selected());
-  if (!study_.one_of_many) progress_->show(study_.experiment.name, {counts.asked, counts.ended, counts.succeeded, 0});
+  if (!study_.one_of_many) progress_->show(study_.experiment.name, count_outcomes(runs, study_.selected()));
 }
 
 /// The runs that the other process has ended since the last look, as the index shows them.

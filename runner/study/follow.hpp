@@ -4,28 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "base/outcome_counts.hpp"
 #include "base/run_name.hpp"
 #include "base/state.hpp"
 #include "store/store.hpp"
 #include "study/progress.hpp"
 #include "study/remaining_time.hpp"
 #include "study/study.hpp"
-#include "submit/dispatcher.hpp"
 #include "submit/experiment_lock.hpp"
 
 namespace hpcbench {
-
-/// How far the runs are that a study asks for.
-struct OutcomeCounts {
-  long long asked = 0;
-  long long ended = 0;
-  long long succeeded = 0;
-  long long cancelled = 0;
-  long long set_aside = 0;  // not among the others
-
-  /// Have no outcome, or were cancelled.
-  long long not_carried_out() const { return asked - ended + cancelled; }
-};
 
 /// Whether the plan asks for this run: a repeat of one of its configurations.
 bool is_asked(const Plan& plan, const AttemptKey& key);

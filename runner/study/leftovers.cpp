@@ -69,7 +69,7 @@ std::set<std::string> ids_asked_for(const Study& study) {
 }
 
 struct OrphanCounts {
-  std::map<State, long long> counts;
+  StateCounts counts;
   bool goes_on = false;
 };
 
@@ -118,7 +118,7 @@ std::vector<Leftover> find_orphans(const std::set<std::string>& asked, const std
   }
   std::vector<Leftover> found;
   for (const auto& [id, orphan] : orphans) {
-    if (!orphan.goes_on) found.push_back({Leftover::Kind::orphan, id, "runs: " + counts_text(orphan.counts), 0});
+    if (!orphan.goes_on) found.push_back({Leftover::Kind::orphan, id, "runs: " + orphan.counts.text(), 0});
   }
   return found;
 }

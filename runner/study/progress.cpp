@@ -24,12 +24,12 @@ Progress::Progress(Clock& clock, std::optional<int> slots, std::size_t studies)
 
 Progress::~Progress() { finish(); }
 
-void Progress::begin_round(const std::string& study, const std::string& name, const DispatchCounts& before) {
+void Progress::begin_round(const std::string& study, const std::string& name, const OutcomeCounts& before) {
   if (studies_ > 1) {
-    DispatchCounts& outside = outside_[study];
-    outside.done = std::max(0LL, outside.done + counts_[study].done - before.done);
+    OutcomeCounts& outside = outside_[study];
+    outside.ended = std::max(0LL, outside.ended + counts_[study].ended - before.ended);
     outside.succeeded = std::max(0LL, outside.succeeded + counts_[study].succeeded - before.succeeded);
-    outside.total = outside.done;
+    outside.asked = outside.ended;
     count(study, before);
     return;
   }
@@ -38,47 +38,47 @@ void Progress::begin_round(const std::string& study, const std::string& name, co
   last_s_ = -1e9;
   remaining_.emplace(clock_, slots_);
   round_ = name;
-  before_round_ = name.empty() ? DispatchCounts() : before;
+  before_round_ = name.empty() ? OutcomeCounts() : before;
 }
 
-DispatchCounts Progress::all_counts() const {
-  DispatchCounts all;
+OutcomeCounts Progress::all_counts() const {
+  OutcomeCounts all;
   for (const auto* const counts : {&counts_, &outside_}) {
     for (const auto& [name, each] : *counts) {
-      all.total += each.total;
-      all.done += each.done;
+      all.asked += each.asked;
+      all.ended += each.ended;
       all.succeeded += each.succeeded;
       all.running += each.running;
     }
   }
-  all.total -= before_round_.done;
-  all.done -= before_round_.done;
+  all.asked -= before_round_.ended;
+  all.ended -= before_round_.ended;
   all.succeeded -= before_round_.succeeded;
   return all;
 }
 
-std::string Progress::text(const DispatchCounts& counts, const std::string& waiting) {
+std::string Progress::text(const OutcomeCounts& counts, const std::string& waiting) {
   const double elapsed_s = clock_.monotonic_s() - start_s_;
-  const long long failed = counts.done - counts.succeeded;
+  const long long failed = counts.ended - counts.succeeded;
   std::string running;  // of several studies: which
   for (const auto& [name, of_study] : counts_) {
     if (studies_ > 1 && of_study.running > 0) running += (running.empty() ? "" : ", ") + name;
   }
   std::string line = round_.empty() ? "" : round_ + ": ";
   if (studies_ > 1) line = fmt::format("{} studies: ", studies_);
-  line += fmt::format("{}/{} done, {} {}", counts.done, counts.total, counts.running,
+  line += fmt::format("{}/{} done, {} {}", counts.ended, counts.asked, counts.running,
                       waiting.empty() ? "running" : "submitted, " + waiting);
   if (!running.empty()) line += fmt::format(" ({})", running);
   if (failed > 0) line += fmt::format(", {} not succeeded", failed);
   line += ", elapsed " + human_duration(elapsed_s);
-  const std::string left = remaining_->text(counts.total - counts.done);
+  const std::string left = remaining_->text(counts.asked - counts.ended);
   return left.empty() ? line : line + ", " + left;
 }
 
-void Progress::show(const std::string& study, const DispatchCounts& of_study, const std::string& waiting) {
+void Progress::show(const std::string& study, const OutcomeCounts& of_study, const std::string& waiting) {
   count(study, of_study);
   if (is_quiet()) return;
-  const DispatchCounts counts = all_counts();
+  const OutcomeCounts counts = all_counts();
   const double now_s = clock_.monotonic_s();
   if (now_s - last_s_ < (in_place_ ? kRedrawInterval : kLineInterval)) return;
   last_s_ = now_s;
@@ -87,7 +87,7 @@ void Progress::show(const std::string& study, const DispatchCounts& of_study, co
   shown_ = line;
   if (in_place_) {
     constexpr int kWidth = 40;
-    const auto filled = counts.total > 0 ? static_cast<int>(kWidth * counts.done / counts.total) : 0;
+    const auto filled = counts.asked > 0 ? static_cast<int>(kWidth * counts.ended / counts.asked) : 0;
     fmt::print(stderr, "\r\033[K[{}{}] {}", std::string(static_cast<std::size_t>(filled), '#'),
                std::string(static_cast<std::size_t>(kWidth - filled), '.'), line);
     std::fflush(stderr);

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/outcome_counts.hpp"
 #include "study/remaining_time.hpp"
-#include "submit/dispatcher.hpp"
 
 namespace hpcbench {
 
@@ -22,14 +22,14 @@ class Progress {
 
   /// `waiting`: what jobs wait for; empty: nothing to say. Where there are several studies, the line counts all of them, and
   /// names those that run.
-  void show(const std::string& study, const DispatchCounts& counts, const std::string& waiting = {});
+  void show(const std::string& study, const OutcomeCounts& counts, const std::string& waiting = {});
   /// Its counts, for the lines of the others.
-  void count(const std::string& study, const DispatchCounts& counts) { counts_[study] = counts; }
+  void count(const std::string& study, const OutcomeCounts& counts) { counts_[study] = counts; }
   /// A round of the study begins, with the counts of its plan. The line of a single study then counts from here: `block 3: 0/2
   /// done`, where it has a name only runs that had not ended before.
-  void begin_round(const std::string& study, const std::string& name, const DispatchCounts& before);
+  void begin_round(const std::string& study, const std::string& name, const OutcomeCounts& before);
   /// The counts of the line: with several studies all runs that have ended, and those of the present rounds.
-  DispatchCounts all_counts() const;
+  OutcomeCounts all_counts() const;
   /// What is known of the time that is still to go.
   RemainingTime& remaining() { return *remaining_; }
   /// A line of its own above the progress line.
@@ -38,7 +38,7 @@ class Progress {
   void finish();
 
  private:
-  std::string text(const DispatchCounts& counts, const std::string& waiting);
+  std::string text(const OutcomeCounts& counts, const std::string& waiting);
 
   Clock& clock_;
   std::optional<int> slots_;
@@ -47,10 +47,10 @@ class Progress {
   double start_s_;
   double last_s_ = -1e9;
   std::optional<RemainingTime> remaining_;
-  std::map<std::string, DispatchCounts> counts_;   // by study: of its round
-  std::map<std::string, DispatchCounts> outside_;  // of several studies: runs that have ended, and are not of the round
+  std::map<std::string, OutcomeCounts> counts_;   // by study: of its round
+  std::map<std::string, OutcomeCounts> outside_;  // of several studies: runs that have ended, and are not of the round
   std::string round_;
-  DispatchCounts before_round_;
+  OutcomeCounts before_round_;
   std::string shown_;
 };
 

@@ -84,7 +84,7 @@ void RoundRun::take_over() {
   listeners_->index.flush(true);
   accounting_.emplace(study_, tools_, call_.clock);
   accounting_->catch_up(*call_.store);
-  has_done_anything_ = dispatcher_->counts().done < dispatcher_->counts().total;
+  has_done_anything_ = dispatcher_->counts().ended < dispatcher_->counts().asked;
   if (!has_done_anything_) return;
   call_.progress.begin_round(study_.experiment.name, round_.name, dispatcher_->counts());
   expect_runs(call_.progress.remaining(), study_, round_.plan, *call_.store, states_, retried_);
@@ -168,8 +168,8 @@ void RoundRun::stop_early(const std::string& why) {
 /// How many jobs continue without us, and what is left for another call.
 void RoundRun::say_detached() {
   call_.progress.finish();
-  const DispatchCounts counts = dispatcher_->counts();
-  const long long not_begun = counts.total - counts.done - counts.running;
+  const OutcomeCounts counts = dispatcher_->counts();
+  const long long not_begun = counts.asked - counts.ended - counts.running;
   const std::string waiting = executor_->waiting();
   const bool blocks = study_.experiment.in_blocks();  // of many runs a job
   const std::string going_on =

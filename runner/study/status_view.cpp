@@ -139,18 +139,10 @@ void set_state(StatusView& view, RunStatus& run, State state) {
   run.state = state;
 }
 
-std::string counts_text(const std::map<State, long long>& counts) {
-  std::string text;
-  for (const auto& [state, count] : counts) {
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, shown_name(state));
-  }
-  return text.empty() ? "none" : text;
-}
-
 namespace {
 
-std::map<State, long long> imported_counts(const StatusView& view) {
-  std::map<State, long long> counts;
+StateCounts imported_counts(const StatusView& view) {
+  StateCounts counts;
   for (const RunStatus& run : view.imported) counts[run.state] += run.set_aside.empty() ? 1 : 0;
   return counts;
 }
@@ -160,13 +152,13 @@ std::map<State, long long> imported_counts(const StatusView& view) {
 std::string headline(const StatusView& view) {
   std::vector<std::string> parts;
   if (!view.runs.empty()) {
-    parts.push_back(fmt::format("{} runs: {}{}", view.runs.size(), counts_text(view.counts),
+    parts.push_back(fmt::format("{} runs: {}{}", view.runs.size(), view.counts.text(),
                                 view.set_aside == 0 ? "" : fmt::format(", {} set aside", view.set_aside)));
   }
   if (!view.imported.empty()) {
     parts.push_back(fmt::format("{}: {}",
                                 counted(static_cast<long long>(view.imported.size()), "imported run", "imported runs"),
-                                counts_text(imported_counts(view))));
+                                imported_counts(view).text()));
   }
   if (parts.empty()) {
     parts.push_back(fmt::format("no runs of its own, and none imported yet: `hpcbench report {}` takes in what `import` names",
@@ -355,7 +347,7 @@ std::string status_text(const StatusView& view, double now_unix_s, bool all) {
 
 void write_status_json(const StatusView& view, double now_unix_s, const std::function<void(const std::string&)>& write) {
   JsonWriter json(1);
-  const auto write_counts = [](JsonWriter& json, const auto& counts) {
+  const auto write_counts = [](JsonWriter& json, const StateCounts& counts) {
     json.begin_object(JsonLayout::lines);
     for (const auto& [state, count] : counts) json.member(to_string(state), count);
     json.end();

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/state_counts.hpp"
 #include "store/program_versions.hpp"
 #include "store/store.hpp"
 #include "study/study.hpp"
@@ -38,7 +39,7 @@ struct StatusView {
   std::string experiment;
   std::string results;
   std::string executor;
-  std::map<State, long long> counts;
+  StateCounts counts;
   std::vector<RunStatus> runs;           // sorted by run
   std::vector<RunStatus> imported = {};  // runs of these configurations that hpcbench did not start; `counts` is without them
   std::vector<MissedMetric> missed = {};
@@ -61,8 +62,6 @@ void set_state(StatusView& view, RunStatus& run, State state);
 /// `CONFIG_ID/r01/a1  running 12 s (job 7 on n0)  axis=value`; `now_unix_s` gives a running job its elapsed time, absent: none
 /// is shown.
 std::string run_line(const RunStatus& run, std::optional<double> now_unix_s);
-/// `12 succeeded, 1 failed`: the counts that are not 0.
-std::string counts_text(const std::map<State, long long>& counts);
 /// `NAME: 13 runs: 12 succeeded, 1 failed; 2 imported runs: 2 succeeded`. Of a study of imports alone only those.
 std::string headline(const StatusView& view);
 /// How long a run took, or has run so far; absent if it has not begun.

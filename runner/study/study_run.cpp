@@ -181,8 +181,8 @@ Pace StudyRun::announce_runs() {
   OutcomeCounts counts = count_outcomes(counting_states(states_), study_.selected());
   if (options_.again) counts = {.asked = counts.asked + counts.set_aside};
   if (!announce(study_, diff, counts, options_)) return end(0);
-  const long long due = runs_in_rounds(study_, options_) ? counts.ended + diff.total.fresh : counts.asked;  // to the next look
-  call_.progress.count(study_.experiment.name, {due, counts.ended, counts.succeeded, 0});
+  if (runs_in_rounds(study_, options_)) counts.asked = counts.ended + diff.total.fresh;  // to the next look
+  call_.progress.count(study_.experiment.name, counts);
   if (const std::string why = why_none_to_retry(states_, study_, options_.retry); !why.empty()) say(why);
   return Pace::again;
 }

@@ -268,8 +268,8 @@ long long Dispatcher::retry(const std::vector<AttemptKey>& finished) { return im
 
 bool Dispatcher::step() { return impl_->step(); }
 
-DispatchCounts Dispatcher::counts() const {
-  DispatchCounts counts = impl_->runs.counts();
+OutcomeCounts Dispatcher::counts() const {
+  OutcomeCounts counts = impl_->runs.counts();
   counts.running = static_cast<long long>(impl_->active.size());
   return counts;
 }

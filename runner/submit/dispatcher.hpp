@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/outcome_counts.hpp"
 #include "base/run_history.hpp"
 #include "base/run_name.hpp"
 #include "base/state.hpp"
@@ -17,13 +18,6 @@
 #include "submit/executor.hpp"
 
 namespace hpcbench {
-
-struct DispatchCounts {
-  long long total = 0;  // runs asked for, warm-ups included
-  long long done = 0;   // with an outcome
-  long long succeeded = 0;
-  long long running = 0;
-};
 
 /// Carries a plan through an executor by the protocol of docs/exactly-once.md: each attempt is submitted at most once.
 /// What it is given by reference must outlive it. Destroying it leaves the jobs alone.
@@ -45,7 +39,8 @@ class Dispatcher {
   /// UnavailableError if the executor refuses or a file cannot be written; jobs that run go on, and a new
   /// campaign takes over.
   bool step();
-  DispatchCounts counts() const;
+  /// Of the runs of the plan, warm-ups included.
+  OutcomeCounts counts() const;
   /// Whether nothing is left to hand over now; a retry may come.
   bool all_submitted() const;
   /// The attempts that run now.

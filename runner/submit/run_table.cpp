@@ -20,7 +20,7 @@ RunTable::RunTable(const Plan& plan, bool with_warmups) : plan_(plan) {
     if (planned.name.is_warmup()) ++open_warmups_[planned.configuration];
     runs_.push_back(Run{.planned = planned});
   }
-  total_ = static_cast<long long>(runs_.size());
+  counts_.asked = static_cast<long long>(runs_.size());
 }
 
 std::size_t RunTable::slot(std::size_t configuration, RunName name) const {
@@ -48,9 +48,9 @@ void RunTable::change(std::size_t index, Change change) {
   const State before = run.state();
   change(run.history);
   const State after = run.state();
+  counts_.note(before, -1);
+  counts_.note(after);
   const int ended = static_cast<int>(is_outcome(after)) - static_cast<int>(is_outcome(before));
-  done_ += ended;
-  succeeded_ += static_cast<int>(after == State::succeeded) - static_cast<int>(before == State::succeeded);
   if (run.planned.name.is_warmup()) open_warmups_[run.planned.configuration] -= ended;
 }
 
@@ -84,7 +84,7 @@ void RunTable::skip_idle_warmups() {
     if (!run.planned.name.is_warmup() || run.state() != State::planned || wanted[run.planned.configuration] || run.skipped)
       continue;
     run.skipped = true;
-    --total_;
+    --counts_.asked;
     --open_warmups_[run.planned.configuration];
   }
 }

@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/outcome_counts.hpp"
 #include "base/run_history.hpp"
 #include "base/run_name.hpp"
 #include "base/state.hpp"
 #include "plan/plan.hpp"
-#include "submit/dispatcher.hpp"
 
 namespace hpcbench {
 
@@ -47,8 +47,8 @@ class RunTable {
   bool may_begin(std::size_t index) const;
 
   /// Runs without an outcome.
-  long long open() const { return total_ - done_; }
-  DispatchCounts counts() const { return {total_, done_, succeeded_, 0}; }
+  long long open() const { return counts_.asked - counts_.ended; }
+  const OutcomeCounts& counts() const { return counts_; }
 
  private:
   std::size_t slot(std::size_t configuration, RunName name) const;
@@ -61,7 +61,7 @@ class RunTable {
   std::vector<std::size_t> index_;  // configuration x (warm-ups, repeats) -> run
   std::vector<int> open_warmups_;   // by configuration
   std::unordered_map<std::string_view, std::size_t> configurations_;
-  long long total_ = 0, done_ = 0, succeeded_ = 0;
+  OutcomeCounts counts_;
 };
 
 }  // namespace hpcbench

@@ -18,21 +18,6 @@ bool has_values(const Row* row) { return row != nullptr && !values_of_row(*row).
 
 std::string counted_runs(long long count) { return fmt::format("{} run{}", count, count == 1 ? "" : "s"); }
 
-int count_runs(const Row& row, bool ended) {
-  int count = 0;
-  for (const auto& [state, runs] : row.counts.outcomes) count += is_outcome(state) == ended ? runs : 0;
-  return count;
-}
-
-/// `2 failed, 1 timeout`; `without` is left out.
-std::string list_outcomes(const Row& row, std::optional<State> without) {
-  std::vector<std::string> parts;
-  for (const auto& [state, runs] : row.counts.outcomes) {
-    if (state != without) parts.push_back(fmt::format("{} {}", runs, shown_name(state)));
-  }
-  return join(parts, ", ");
-}
-
 /// `8 runs failed`, `4 runs succeeded without a value, 4 runs set aside`, `no runs`.
 std::string why_without_value(const Row& row) {
   std::vector<std::string> parts;
@@ -53,12 +38,12 @@ std::string lack_of(const Row* row, const char* side) {
 }
 
 /// `1 run of B has not ended: 4 succeeded, 1 running; 2 runs of B have not begun: run them, or give --allow-missing`.
-std::string why_not_ended(const Row& b, int unfinished, int not_begun) {
+std::string why_not_ended(const Row& b, long long unfinished, int not_begun) {
   std::vector<std::string> parts;
-  const auto have = [](int count) { return count == 1 ? "has" : "have"; };
+  const auto have = [](long long count) { return count == 1 ? "has" : "have"; };
   if (unfinished > 0) {
     parts.push_back(
-        fmt::format("{} of B {} not ended: {}", counted_runs(unfinished), have(unfinished), list_outcomes(b, std::nullopt)));
+        fmt::format("{} of B {} not ended: {}", counted_runs(unfinished), have(unfinished), b.counts.outcomes.text()));
   }
   if (not_begun > 0) {
     parts.push_back(fmt::format("{} of B {} not begun: run {}, or give --allow-missing", counted_runs(not_begun),
@@ -137,16 +122,16 @@ class RuleCheck {
       found.reason = lack_of(row.b, "B");
       return;
     }
-    const int ended = count_runs(*row.b, true);
-    const int unfinished = count_runs(*row.b, false);
+    const StateCounts& outcomes = row.b->counts.outcomes;
+    const long long ended = outcomes.ended();
+    const long long unfinished = outcomes.all() - ended;
     const int not_begun = options_.allow_missing ? 0 : row.b_not_begun;
     if (ended + unfinished + not_begun == 0) {
       found.state = GateState::not_compared;
       found.reason = "no run of B counts: " + why_without_value(*row.b);
       return;
     }
-    const auto succeeded = row.b->counts.outcomes.find(State::succeeded);
-    const int others = ended - (succeeded == row.b->counts.outcomes.end() ? 0 : succeeded->second);
+    const long long others = ended - outcomes.of(State::succeeded);
     if (others > rule.threshold) {
       found.state = GateState::fails;
     } else if (others + unfinished + not_begun > rule.threshold) {
@@ -156,7 +141,7 @@ class RuleCheck {
     }
     found.reason = others == 0 ? fmt::format("{} of B succeeded", counted_runs(ended))
                                : fmt::format("{} of {} of B did not succeed: {}", others, counted_runs(ended),
-                                             list_outcomes(*row.b, State::succeeded));
+                                             outcomes.text(State::succeeded));
   }
 
   void check_compared(RowFinding& found, const FailRule& rule, const GateRow& row, std::size_t i) {

@@ -143,9 +143,8 @@ void write_speedup(JsonWriter& json, const Row& row) { json.member("speedup", ro
 
 /// `succeeded` always, so that no reader must test for it.
 void write_outcomes(JsonWriter& json, const Row& row) {
-  const auto& outcomes = row.counts.outcomes;
-  const auto succeeded = outcomes.find(State::succeeded);
-  json.key("outcomes").begin_object().member("succeeded", succeeded == outcomes.end() ? 0 : succeeded->second);
+  const StateCounts& outcomes = row.counts.outcomes;
+  json.key("outcomes").begin_object().member("succeeded", outcomes.of(State::succeeded));
   for (const auto& [state, count] : outcomes) {
     if (state != State::succeeded) json.member(to_string(state), count);
   }

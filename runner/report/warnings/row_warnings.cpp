@@ -19,14 +19,12 @@ namespace {
 
 /// Of the runs that hpcbench started, or of those that were imported.
 std::string describe_failures(const Row& row, bool imported) {
-  std::map<State, int> outcomes;
+  StateCounts outcomes;
   for (const RunValue& run : row.runs) {
     const bool failed = is_outcome(run.outcome) && run.outcome != State::succeeded;
     if (failed && run.run.is_imported() == imported) ++outcomes[run.outcome];
   }
-  std::vector<std::string> parts;
-  for (const auto& [state, count] : outcomes) parts.push_back(fmt::format("{} {}", count, to_string(state)));
-  return join(parts, ", ");
+  return outcomes.empty() ? "" : outcomes.text();
 }
 
 /// Of the runs that hpcbench started.

@@ -55,7 +55,7 @@ TEST_CASE("a clean study: every number of the table, worked out by hand") {
   CHECK(ddp.karp_flatt.value() == doctest::Approx((1 / 1.9858655472692468 - 0.5) / 0.5));
   CHECK(ddp.losses.train_loss == 0.25);
   CHECK(ddp.losses.validation_loss == 0.5);
-  CHECK(ddp.counts.outcomes == std::map<State, int>{{State::succeeded, 6}});
+  CHECK(ddp.counts.outcomes == StateCounts{{State::succeeded, 6}});
   REQUIRE(ddp.runs.size() == 6);
   CHECK(ddp.runs[2].run == RunName{RunKind::repeat, 3});
   CHECK(ddp.runs[2].value == 5.0);
@@ -96,7 +96,7 @@ TEST_CASE("failures are rows without a time, and runs that failed have no value"
   CHECK(row.counts.n == 0);
   CHECK_FALSE(row.summary);
   CHECK_FALSE(row.censored_at_s);
-  CHECK(row.counts.outcomes == std::map<State, int>{{State::out_of_memory, 6}});
+  CHECK(row.counts.outcomes == StateCounts{{State::out_of_memory, 6}});
   CHECK_FALSE(row.runs[0].value);
   CHECK(row.warnings == std::vector<std::string>{"failures"});
 }

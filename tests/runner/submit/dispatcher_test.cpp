@@ -49,10 +49,10 @@ TEST_CASE("slots are filled and never exceeded") {
   CHECK(dispatcher->running().size() == 3);
   CHECK(executor.requests.size() == 1);  // three attempts in one call
   CHECK(dispatcher->counts().running == 3);
-  CHECK(dispatcher->counts().total == 10);
+  CHECK(dispatcher->counts().asked == 10);
   while (dispatcher->step()) executor.wait(1);
   CHECK(executor.most_at_once == 3);
-  CHECK(dispatcher->counts().done == 10);
+  CHECK(dispatcher->counts().ended == 10);
   CHECK(dispatcher->counts().succeeded == 10);
   CHECK(dispatcher->counts().running == 0);
 }
@@ -153,9 +153,9 @@ TEST_CASE("a failure is a result: only a person asks for another attempt") {
 
   FakeExecutor again = study.make_executor();
   const auto dispatcher = study.make_dispatcher(again);
-  CHECK(dispatcher->counts().done == 2);
+  CHECK(dispatcher->counts().ended == 2);
   CHECK(dispatcher->retry({study.key(1, 1), AttemptKey{"ffffffffffffffff", {RunKind::repeat, 1}, 1}}) == 1);
-  CHECK(dispatcher->counts().done == 1);
+  CHECK(dispatcher->counts().ended == 1);
   while (dispatcher->step()) again.wait(1);
   CHECK(study.observer.journal[study.key(1, 1, 2)] == State::succeeded);
   CHECK(study.observer.journal.count(study.key(0, 1, 2)) == 0);
@@ -226,7 +226,7 @@ TEST_CASE("warm-ups end before their configuration's repeats begin") {
   StudyFixture study(1, 2, 2);
   FakeExecutor executor = study.make_executor(4);
   const auto dispatcher = study.make_dispatcher(executor);
-  CHECK(dispatcher->counts().total == 4);
+  CHECK(dispatcher->counts().asked == 4);
   dispatcher->step();
   CHECK(study.observer.submissions == std::vector<AttemptKey>{study.warmup(0, 1), study.warmup(0, 2)});
   study.machine.end_oldest();
@@ -254,7 +254,7 @@ TEST_CASE("warm-ups that nothing needs are left out") {
     FakeExecutor executor = study.make_executor();
     const auto dispatcher = study.make_dispatcher(executor);
     CHECK_FALSE(dispatcher->step());
-    CHECK(dispatcher->counts().total == 2);
+    CHECK(dispatcher->counts().asked == 2);
     CHECK(executor.requests.empty());
   }
   SUBCASE("the executor sends jobs to other nodes") {
@@ -284,7 +284,7 @@ TEST_CASE("cancel revokes what waits and ends what runs") {
   CHECK(study.machine.executed.size() == 1);
   CHECK(study.observer.journal.size() == 3);
   CHECK(study.observer.journal[study.key(2, 1)] == State::cancelled);
-  CHECK(dispatcher->counts().done == 3);
+  CHECK(dispatcher->counts().ended == 3);
 
   FakeExecutor next = study.make_executor();
   CHECK(study.run(next) == 1);
