@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <string_view>
@@ -22,22 +21,6 @@
 namespace hpcbench {
 
 namespace {
-
-/// The numbers of the folders aN, ascending.
-std::vector<int> attempt_numbers(const std::string& folder) {
-  std::vector<int> numbers;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    int number = 0;
-    const char* const last = name.data() + name.size();
-    if (name.size() < 2 || name.front() != 'a') continue;
-    const auto [rest, problem] = std::from_chars(name.data() + 1, last, number);
-    if (problem == std::errc() && rest == last) numbers.push_back(number);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
 
 std::string how_it_ended(const Finished& finished) {
   if (finished.error) return *finished.error;
@@ -109,12 +92,18 @@ bool ran_before(const std::string& results, const Preparation& definition) {
 }  // namespace
 
 std::vector<AttemptState> preparation_attempts(const std::string& results, const PreparedInstance& instance) {
+  const std::string below = "prepare/" + instance.folder();
   std::vector<AttemptState> attempts;
-  for (const int number : attempt_numbers(results + "/prepare/" + instance.folder())) {
-    const Stand stand = read_stand(preparation_folder(results, instance, number));
-    attempts.push_back(
-        {.key = {instance.folder(), {RunKind::preparation, 1}, number}, .state = stand.state, .is_void = stand.is_void});
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(results + "/" + below, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::optional<AttemptKey> key = parse_attempt_key(below + "/" + entry->path().filename().string());
+    if (!key) continue;
+    const Stand stand = read_stand(entry->path().string());
+    attempts.push_back({.key = *key, .state = stand.state, .is_void = stand.is_void});
   }
+  std::sort(attempts.begin(), attempts.end(),
+            [](const AttemptState& a, const AttemptState& b) { return a.key.attempt < b.key.attempt; });
   return attempts;
 }
 
