@@ -148,6 +148,13 @@ void MatchTaker::take_absent(std::string_view text) {
   if (matches_.absent++ == 0) matches_.first_absent = printable(trim(text.substr(0, 60)));
 }
 
+void MatchTaker::count(double value) {
+  if (!matches_.first) matches_.first = value;
+  matches_.last = value;
+  ++matches_.count;
+  matches_.ends_not_finite = false;
+}
+
 bool MatchTaker::take(double value, std::optional<double> index) {
   if (declared_absent_.names({WrittenNumber::Kind::number, value}, {})) {
     ++matches_.declared_absent;
@@ -155,8 +162,7 @@ bool MatchTaker::take(double value, std::optional<double> index) {
     return false;
   }
   const bool chosen = choose(value, index);
-  ++matches_.count;
-  matches_.ends_not_finite = false;
+  count(value);
   if (!series_) return chosen;
   indexed_ = indexed_ || index.has_value();
   const bool usable = index && std::abs(*index) < kLargestIndex;
@@ -233,8 +239,7 @@ bool MatchTaker::take_number(const WrittenNumber& read, std::string_view text, s
     }
     const long long of_word = number_of_word(word);
     const bool chosen = taken_.add(*number, static_cast<double>(of_word), true);
-    ++matches_.count;
-    matches_.ends_not_finite = false;
+    count(*number);
     indexed_ = true;
     keep({name_, of_word, *number, word});
     return chosen;

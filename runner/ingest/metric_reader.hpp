@@ -21,6 +21,8 @@ namespace hpcbench {
 struct MetricMatches {
   std::optional<double> value;      // the value that `take` chooses
   std::vector<SeriesPoint> series;  // all of them, by index; empty unless the metric is a series
+  std::optional<double> first;      // the first and the last number, in the order of the file
+  std::optional<double> last;
   long long count = 0;              // values that are numbers
   long long chosen_from = 0;        // of them those that `skip` left to `take`
   long long left_out = 0;           // values that `where` leaves out
@@ -98,6 +100,7 @@ class MatchTaker {
   /// A warning where the values without an index are the same twice: one after the other, or all again.
   void check_doubled();
 
+  void count(double value);
   void keep(SeriesPoint point);
   void take_absent(std::string_view text);
   /// Adds a value to those of which `take` chooses.
