@@ -29,7 +29,9 @@ namespace {
 /// All commands, in the order of --help.
 constexpr std::array kCommands = {
     CommandRow{"init", "write a commented starter experiment, or translate a benchmark of JUBE",
-               "  hpcbench init scaling.yaml\n  hpcbench init stream.yaml --from-jube stream.xml", add_init},
+               "  hpcbench init scaling.yaml\n  hpcbench init study.yaml --from-log train.log\n  hpcbench init stream.yaml "
+               "--from-jube stream.xml",
+               add_init},
     CommandRow{"check", "read an experiment file and report every mistake in it",
                "  hpcbench check experiments/mnist_rnn.yaml\n  hpcbench check experiments/mnist_rnn.yaml --profile laptop",
                add_check},
@@ -60,6 +62,10 @@ constexpr std::array kCommands = {
                "  hpcbench set-aside 3f2a/r03 --why 'a backup ran'\n  hpcbench set-aside --only nodes=4 --why 'wrong library'\n"
                "  hpcbench set-aside 3f2a/r03 --undo",
                add_set_aside},
+    CommandRow{"scan", "find the numbers in logs and tables, and propose metrics that read them",
+               "  hpcbench scan train.log\n  hpcbench scan results.csv --all\n  python train.py | hpcbench scan -\n"
+               "  hpcbench scan train.log --write study.yaml --metric tokens_per_s --file stdout.log",
+               add_scan},
     CommandRow{
         "ingest", "take in results that hpcbench did not start, or read all run directories into the index again",
         "  hpcbench ingest --experiment study.yaml --run ddp,nodes=2 old/ddp.out\n"

@@ -21,6 +21,7 @@ void add_status(commandline::Command& command);
 void add_watch(commandline::Command& command);
 void add_cancel(commandline::Command& command);
 void add_retry(commandline::Command& command);
+void add_scan(commandline::Command& command);
 void add_ingest(commandline::Command& command);
 void add_report(commandline::Command& command);
 void add_plot(commandline::Command& command);

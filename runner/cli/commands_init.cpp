@@ -19,13 +19,17 @@
 #include "base/url.hpp"
 #include "cli/command.hpp"
 #include "cli/completion/shell_words.hpp"
+#include "cli/scan_logs.hpp"
 #include "jube/translate.hpp"
 #include "plan/plan.hpp"
+#include "scan/study_text.hpp"
 #include "spec/read_experiment.hpp"
 
 namespace hpcbench {
 
 namespace {
+
+constexpr std::size_t kScanned = 10;  // proposals of a log
 
 /// A command line as words. InputError for what has no words.
 std::vector<std::string> split_command(const std::string& text) {
@@ -119,11 +123,21 @@ std::string starter_of_command(StarterOptions options, const std::string& file, 
   return text;
 }
 
-void init_file(const std::string& file, StarterOptions options, const std::string& typed) {
+/// Of a command and a log, its runs print what the log has; of a log alone, a study that imports it.
+std::string text_of_study(const std::string& file, const StarterOptions& options, const std::string& typed,
+                          const std::vector<std::string>& logs) {
+  if (options.command.empty()) return logs.empty() ? starter_experiment(options) : study_from_logs(options.name, file, logs);
+  const std::string text = starter_of_command(options, file, typed);
+  return logs.empty() ? text : with_metrics(text, file, choose_proposals(scan_logs(logs, kScanned), {}, "stdout.log"));
+}
+
+void init_file(const std::string& file, StarterOptions options, const std::string& typed,
+               const std::vector<std::string>& logs) {
   options.name = study_name(file);
-  const std::string text = options.command.empty() ? starter_experiment(options) : starter_of_command(options, file, typed);
+  const std::string text = text_of_study(file, options, typed, logs);
   create(file, line_for_editors() + text);
-  say(fmt::format("wrote {}. Next: hpcbench check {}", file, as_argument(file)));
+  const bool imports = !logs.empty() && options.command.empty();
+  say(fmt::format("wrote {}. Next: hpcbench {} {}", file, imports ? "report" : "check", as_argument(file)));
 }
 
 /// What `init --from-jube` is asked for.
@@ -200,6 +214,7 @@ void add_init(commandline::Command& command) {
   const auto program = std::make_shared<std::string>();
   const auto trainer = std::make_shared<std::string>();
   const auto from = std::make_shared<FromJube>();
+  const auto logs = std::make_shared<std::vector<std::string>>();
   command.add_option("FILE", *file, "the file to write; the study is named after it");
   const commandline::Option& of_program =
       command.add_option("--command", *program, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
@@ -209,6 +224,9 @@ void add_init(commandline::Command& command) {
       .one_of(trainer_tasks())
       .excludes({"--import", "--from-jube"});
   command.add_flag("--import", options->import, "of results that exist already").excludes({"--from-jube"});
+  command.add_option("--from-log", *logs, "of the numbers in this log; with --command, of runs that print it; may be repeated")
+      .value_name("LOG")
+      .excludes({"--trainer", "--import", "--from-jube"});
   command.add_option("--from-jube", from->file, "translate a benchmark of JUBE, XML or YAML; what it cannot say is listed")
       .value_name("JUBE_FILE");
   command.add_option("--tag", from->tags, "choose this tag of JUBE for good; other tags become profiles; may be repeated")
@@ -223,7 +241,7 @@ void add_init(commandline::Command& command) {
     RE2::GlobalReplace(program.get(), R"(\{\{\s*([*]?\w+)\s*\}\})", R"({{\1}})");  // `{{ n }}` is one word
     if (of_program.is_given()) options->command = split_command(*program);
     if (needs_shell(*program)) options->shell_text = *program;
-    init_file(*file, *options, *program);
+    init_file(*file, *options, *program, *logs);
     return 0;
   });
 }

@@ -24,6 +24,7 @@ MAY_KNOW = {
     "launch": {"runfiles", "ports"},
     "submit": {"render", "runfiles", "ingest", "plan", "spec"},
     "ingest": {"runfiles", "checksum", "expressions"},
+    "scan": {"ingest", "spec", "yaml"},
     "store": {"ingest"},
     "stats": set(),
     "report": {"stats", "ingest", "plan", "spec"},
@@ -40,7 +41,7 @@ MAY_KNOW = {
     "doctor": {"study", "study/blocks", "submit", "executors/commands", "executors/slurm", "render", "plan"},
     "cli/completion": {"spec", "plan", "store", "study", "commandline"},
     "cli/formats": {"spec/keys", "report"},
-    "cli": {"cli/completion", "cli/formats", "spec", "spec/keys", "plan", "jube", "render", "runfiles", "launch", "submit", "executors/slurm", "ingest", "store", "stats", "report", "report/formats",
+    "cli": {"cli/completion", "cli/formats", "spec", "spec/keys", "plan", "jube", "render", "runfiles", "launch", "submit", "executors/slurm", "ingest", "scan", "store", "stats", "report", "report/formats",
             "report/plots", "report/warnings", "report/comparison", "study", "study/blocks", "study/kept", "imports", "archive", "doctor", "commandline"},
 }
 # Each executor has a folder. study/executors.cpp makes them.
