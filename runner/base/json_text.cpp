@@ -291,4 +291,42 @@ std::optional<std::string> json_text_at(std::string_view value, std::string_view
   return json_scalar_text(value);
 }
 
+bool json_token_selects(std::string_view token, std::string_view element) {
+  const std::size_t equals = token.find('=');
+  if (!token.starts_with('[') || !token.ends_with(']') || equals == std::string_view::npos) return false;
+  JsonMembers members;
+  if (!scan_object(element, members)) return false;
+  const std::string_view name = token.substr(1, equals - 1);
+  for (const JsonMember& member : members) {
+    if (json_member_name(member) != name) continue;
+    return json_scalar_text(member.value).value_or("null") == token.substr(equals + 1, token.size() - equals - 2);
+  }
+  return false;
+}
+
+std::vector<std::string_view> json_values_at(std::string_view value, std::string_view pointer) {
+  const auto tokens = json_pointer_tokens(pointer);
+  if (!tokens) return {};
+  std::vector<std::string_view> values = {trim(value)};
+  for (const std::string& token : *tokens) {
+    std::vector<std::string_view> next;
+    for (const std::string_view each : values) {
+      JsonMembers members;
+      if (each.starts_with('{') && scan_object(each, members)) {
+        for (const JsonMember& member : members) {
+          if (token == "*" || json_member_name(member) == token) next.push_back(member.value);
+        }
+        continue;
+      }
+      const auto items = each.starts_with('[') ? scan_array(each) : std::nullopt;
+      const std::optional<std::size_t> index = json_array_index(token);
+      for (std::size_t i = 0; items && i < items->size(); ++i) {
+        if (token == "*" || index == i || json_token_selects(token, (*items)[i])) next.push_back((*items)[i]);
+      }
+    }
+    values = std::move(next);
+  }
+  return values;
+}
+
 }  // namespace hpcbench

@@ -52,6 +52,11 @@ std::optional<std::string> json_text_at(std::string_view value, std::string_view
 std::optional<std::vector<std::string>> json_pointer_tokens(std::string_view pointer);
 /// `0`, `17`: an index of an array, without leading zeros.
 std::optional<std::size_t> json_array_index(std::string_view token);
+/// Whether a token `[name=solve]` selects an element of an array: an object whose member `name` is the scalar `solve`.
+bool json_token_selects(std::string_view token, std::string_view element);
+/// All values that a JSON pointer names in which `*` stands for every element or member, and `[name=solve]` for the elements of
+/// an array that it selects.
+std::vector<std::string_view> json_values_at(std::string_view value, std::string_view pointer);
 /// A scalar as a person reads it: strings without their quotes, numbers as spelled; absent for null, objects and arrays.
 std::optional<std::string> json_scalar_text(std::string_view value);
 

@@ -16,6 +16,8 @@
 #include "cli/study_options.hpp"
 #include "imports/asked_by_hand.hpp"
 #include "imports/import_runs.hpp"
+#include "imports/problems.hpp"
+#include "imports/try_imports.hpp"
 #include "study/index.hpp"
 
 namespace hpcbench {
@@ -27,6 +29,7 @@ struct IngestOptions {
   std::vector<std::string> arguments;  // EXPERIMENT, or the files of a run
   std::string run;
   bool each = false;
+  bool dry_run = false;
   std::vector<std::string> values, facts;
   std::string outcome, statistic, note;
   int n = 0;
@@ -152,10 +155,25 @@ std::vector<std::string> files_of_run(const std::vector<std::string>& arguments)
   return files;
 }
 
-int ingest_run(const IngestOptions& options) {
-  const Study study = load_study(options.study);
-  require_own(study);
-  open_for_reading(study);
+/// Shows what an import would give, and what it would leave out.
+int show_imports(const Study& study, const ImportPlan& plan, ImportOrigin origin) {
+  const TriedImports tried = try_imports(study, plan, origin);
+  print_data(tried_runs_text(tried.runs));
+  for (const std::string& note : tried.notes) say("note: " + printable(note));
+  std::set<std::string> told;
+  for (const TriedRun& run : tried.runs) {
+    for (const std::string& warning : run.warnings) {
+      if (told.insert(warning).second) say(fmt::format("note: {}: {}", run.source, warning));
+    }
+  }
+  for (const std::string& problem : one_for_each_file(tried.problems)) say(problem);
+  say(fmt::format("{} would be imported; nothing was written",
+                  counted(static_cast<long long>(tried.runs.size()), "run", "runs")));
+  return tried.problems.empty() ? 0 : 2;
+}
+
+/// The plan of what the options name.
+ImportPlan plan_of_options(const Study& study, const IngestOptions& options) {
   ImportRequest request = request_of(study, options);
   const std::vector<std::string> files = files_of_run(options.arguments);
   if (files.empty() && request.values.empty() && !request.outcome) {
@@ -168,6 +186,19 @@ int ingest_run(const IngestOptions& options) {
         request.files.empty() ? "--run " + options.run : std::filesystem::path(request.files.front()).filename().string();
     plan.requests.push_back(request);
   }
+  return plan;
+}
+
+int ingest_run(const IngestOptions& options) {
+  if (!options.dry_run && options.run.empty()) throw InputError("error: --experiment requires --run or --dry-run");
+  const Study study = load_study(options.study);
+  if (options.dry_run) {
+    return options.run.empty() ? show_imports(study, plan_imports(study), ImportOrigin::experiment_file)
+                               : show_imports(study, plan_of_options(study, options), ImportOrigin::command);
+  }
+  require_own(study);
+  open_for_reading(study);
+  ImportPlan plan = plan_of_options(study, options);
   refuse_changed_files(study, plan.requests);
   for (ImportRequest& each : plan.requests) keep_given_before(study, each);
   const ImportResult result = import_runs(study, plan, ImportOrigin::command, false);
@@ -182,7 +213,7 @@ int ingest_run(const IngestOptions& options) {
   say(fmt::format("{} taken in, {} read again, {} there already{}", result.taken, result.again, result.known,
                   result.known > 0 && result.taken + result.again == 0 ? ": nothing has changed" : ""));
   for (const std::string& run : result.known_runs) say(fmt::format("note: {}/{} holds it", study.experiment.name, run));
-  if (files.empty() && result.again > 0) {
+  if (options.arguments.empty() && result.again > 0) {
     say("note: this replaces what was given by hand for this point under the same names, and the rest stays; several runs of a "
         "point go into a table: import: [runs.csv]");
   }
@@ -206,13 +237,13 @@ void add_ingest(commandline::Command& command) {
       "ARGUMENT", options->arguments,
       "without --experiment: the experiment whose run directories are read again (all, if none is named); with it: "
       "the files of a run");
-  command.add_option("--experiment", options->study.file, "take in FILEs as runs of this experiment file")
-      .value_name("FILE")
-      .needs("--run");
+  command.add_option("--experiment", options->study.file, "take in FILEs as runs of this experiment file").value_name("FILE");
   const auto of_run = [&](const std::string& name, auto& target, const std::string& help) -> commandline::Option& {
     return command.add_option(name, target, help).needs("--experiment");
   };
   of_run("--run", options->run, "which point they are, as in `ddp,nodes=2`").value_name("VALUE,AXIS=VALUE");
+  of_run("--dry-run", options->dry_run,
+         "print as a table what FILEs, or without --run what `import` of the experiment file would give; write nothing");
   of_run("--each", options->each, "each file is a run; without it all are one");
   of_run("--value", options->values, "a metric that stands in no file, as in `train_s=4108.8`").value_name("METRIC=VALUE");
   of_run("--fact", options->facts, "what else is known of the run, as in `precision=bf16`").value_name("NAME=TEXT");

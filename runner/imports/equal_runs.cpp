@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "base/written_number.hpp"
 #include "imports/import_request.hpp"
+#include "imports/lines_of_runs.hpp"
 #include "ingest/attempt_record.hpp"
 
 namespace hpcbench {
@@ -77,8 +78,7 @@ void merge_equal_runs(ImportPlan& plan) {
   std::vector<ImportRequest> kept;
   for (ImportRequest& request : plan.requests) {
     if (request.id) {
-      const std::size_t scope = request.id->starts_with("run ") ? request.configuration + 1 : 0;
-      const auto [found, is_new] = by_id.emplace(std::pair(*request.id, scope), kept.size());
+      const auto [found, is_new] = by_id.emplace(scope_of_id(request), kept.size());
       if (!is_new) {
         const ImportRequest& first = kept[found->second];
         if (const std::string differs = difference(first, request); !differs.empty()) {

@@ -137,7 +137,7 @@ void ImportFolder::copy_sources() {
 void ImportFolder::read() {
   std::vector<SourceFile> files;
   for (std::size_t i = 0; i < request_->files.size(); ++i)
-    files.push_back({request_->files[i], fs::path(imported_.sources[i].path).filename().string()});
+    files.push_back({request_->files[i], fs::path(imported_.sources[i].path).filename().string(), imported_.sources[i].path});
   const Success& success = configuration().work->success;
   SourceReading reading = read_sources(files, request_->metrics, success.pattern);
   for (const std::string& conflict : reading.conflicts) {
@@ -211,7 +211,10 @@ void ImportFolder::decide_outcome_of_import(const std::optional<Outcome>& said, 
   if (request_->outcome) {
     const State state = *parse_state(*request_->outcome);
     if (state == State::succeeded) return end_as(state, std::nullopt);
-    return end_as(state, said && said->state == state ? said->reason : request_->note.value_or("as the import says"));
+    if (said && said->state == state) return end_as(state, said->reason);
+    const std::string word =
+        request_->outcome_word ? fmt::format("the imported outcome is `{}`", *request_->outcome_word) : "as the import says";
+    return end_as(state, request_->note.value_or(word));
   }
   if (said) return end_as(said->state, said->reason);
   if (pattern_found == false) {

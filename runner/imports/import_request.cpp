@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/take.hpp"
 #include "base/text.hpp"
-#include "ingest/metric_scan.hpp"
+#include "imports/import_files.hpp"
 
 namespace hpcbench {
 
@@ -43,12 +43,6 @@ std::string text_of_point(const Plan& plan, std::size_t point, const std::string
   return std::to_string(name == "gpus" ? configuration.gpus() : configuration.ranks());
 }
 
-NamedTexts texts_of(const Bindings& bindings) {
-  NamedTexts texts;
-  for (const auto& [name, value] : bindings) texts.emplace_back(name, value.text());
-  return texts;
-}
-
 /// The axes on which points differ, for messages.
 std::string describe_point(const Plan& plan, std::size_t point) {
   Bindings shown;
@@ -57,11 +51,6 @@ std::string describe_point(const Plan& plan, std::size_t point) {
     if (std::find(plan.varied.begin(), plan.varied.end(), name) != plan.varied.end()) shown.emplace_back(name, value);
   }
   return describe(shown);
-}
-
-/// Files of a glob: below the folder of all results, else beside the experiment file.
-std::vector<std::string> imported_files(const Study& study, const std::string& glob) {
-  return expand_glob(glob, study.results_root, std::filesystem::path(study.source.file).parent_path().string());
 }
 
 /// The file as it is without profile and --set.
@@ -174,45 +163,6 @@ void note_several_statistics(const Plan& points, ImportPlan& plan) {
   }
 }
 
-void add_file_requests(const Study& study, const Import& import, const std::vector<std::string>& files, ImportPlan& plan) {
-  const NamedTexts values = texts_of(import.run);
-  const std::vector<std::size_t> points = find_points(study.plan, values);
-  if (const std::string why = why_not_one(study.plan, values, points); !why.empty()) {
-    const std::string advice =
-        import.run.empty() && import.each
-            ? fmt::format("\n  = say which point they are: {{files: {}, each: true, run: {{...}}}}", import.files.front())
-            : "";
-    plan.problems.push_back(fmt::format("{}: error: {}{}", describe(import.place), why, advice));
-    return;
-  }
-  ImportRequest request;
-  request.where = describe(import.place);
-  request.configuration = points.front();
-  request.metrics = import.metrics.value_or(study.plan.configurations[points.front()].work->metrics);
-  for (Metric& metric : request.metrics) {
-    if (metric.decimal == DecimalMark::unknown) metric.decimal = import.decimal;
-  }
-  request.values = import.values;
-  request.facts = import.facts;
-  request.outcome = import.outcome;
-  request.statistic = import.statistic;
-  request.note = import.note;
-  request.n = import.n;
-  if (import.n && !import.statistic) {
-    plan.notes.push_back(fmt::format("{}: `n` has no effect without `statistic` ({}): the values count as one run",
-                                     describe(import.place), kStatisticWords));
-  }
-  if (!import.each) {
-    request.files = files;
-    plan.requests.push_back(std::move(request));
-    return;
-  }
-  for (const std::string& file : files) {
-    request.files = {file};
-    plan.requests.push_back(request);
-  }
-}
-
 }  // namespace
 
 std::vector<std::size_t> find_points(const Plan& plan, const NamedTexts& values) {
@@ -306,31 +256,19 @@ ImportPlan plan_imports(const Study& study) {
   for (const Import& import : study.experiment.imports) {
     const bool inherited = file && file->has_import(import.place);
     const std::size_t before = plan.requests.size();
-    std::vector<std::string> files;
-    for (const std::string& glob : import.files) {
-      const std::vector<std::string> found = imported_files(study, glob);
-      if (found.empty()) {
-        plan.whole = false;
-        plan.notes.push_back(fmt::format("{}: no file is {}", describe(import.place), glob));
-        plan.missing.emplace_back(describe(import.place), glob);
-      }
-      for (const std::string& file : found) {
-        const std::string path = std::filesystem::absolute(file).lexically_normal().string();
-        if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);
-      }
-    }
+    const std::vector<ImportedFile> files = find_imported_files(study, import, plan);
+    for (const ImportedFile& file : files) plan.read.insert(file.path);
     if (files.empty() && !import.files.empty()) continue;
-    plan.read.insert(files.begin(), files.end());
     if (import.is_table) {
-      for (const std::string& table : files) {
+      for (const ImportedFile& file : files) {
         const std::size_t sound = plan.problems.size();
-        plan_table(study, import, table, inherited, plan);
-        if (plan.problems.size() > sound) plan.broken.insert(table);
+        Import of_table = import;
+        add_names(study.plan, file.reading, of_table);
+        plan_table(study, of_table, file.path, inherited, plan);
+        if (plan.problems.size() > sound) plan.broken.insert(file.path);
       }
     } else {
-      const std::size_t sound = plan.problems.size();
-      add_file_requests(study, import, files, plan);
-      if (plan.problems.size() > sound) plan.broken.insert(files.begin(), files.end());
+      plan_files(study, import, files, inherited, plan);
     }
     if (inherited) leave_out_others(study, *file, import, before, plan);
   }

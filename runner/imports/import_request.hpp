@@ -30,6 +30,7 @@ struct ImportRequest {
   std::vector<GivenValue> values;
   std::map<std::string, std::string> facts;
   std::optional<std::string> outcome, statistic, note;
+  std::optional<std::string> outcome_word;  // for which `outcome` stands
   std::optional<int> n;
 };
 

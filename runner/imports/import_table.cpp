@@ -14,8 +14,12 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "base/written_number.hpp"
+#include "imports/import_files.hpp"
 #include "imports/import_request.hpp"
+#include "imports/lines_of_runs.hpp"
 #include "imports/table_column.hpp"
+#include "imports/table_header.hpp"
+#include "imports/table_rows.hpp"
 #include "ingest/attempt_record.hpp"
 #include "ingest/csv_text.hpp"
 #include "ingest/line_reader.hpp"
@@ -28,21 +32,25 @@ namespace {
 class TablePlanner {
  public:
   TablePlanner(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan)
-      : study_(study), import_(import), table_(table), inherited_(inherited), plan_(plan) {}
+      : study_(study),
+        import_(import),
+        table_(table),
+        inherited_(inherited),
+        plan_(plan),
+        header_(study, import, table, plan) {}
 
-  /// `find_mark` examines the numbers of a column.
+  /// Of CSV: `find_mark` examines the numbers of a column.
   void begin(std::function<DecimalMark(std::size_t column)> find_mark) { find_mark_ = std::move(find_mark); }
 
   void take_row(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
-    if (columns_.empty()) {
-      headings_ = cells;
+    if (!header_.is_read()) {
       take_header(line, cells, places);
     } else if (!sound_) {
       return;
-    } else if (cells == headings_) {
+    } else if (find_mark_ && cells == header_.headings()) {
       repeated_headers_.push_back(std::to_string(line));
-    } else if (is_other_header(headings_, cells)) {
-      problem_at(places.front(), "another header begins here, with other columns: " + header_difference(cells) +
+    } else if (find_mark_ && is_other_header(header_.headings(), cells)) {
+      problem_at(places.front(), "another header begins here, with other columns: " + header_.difference(cells) +
                                      ". Put the lines from here on into a table of their own");
       sound_ = false;
     } else {
@@ -57,6 +65,15 @@ class TablePlanner {
   }
   /// After the last line: what was left out of them.
   void finish() {
+    lines_of_runs_.finish(import_.take.value_or("last"), plan_);
+    if (not_meant_ > 0) {
+      plan_.notes.push_back(printable(fmt::format("{}: {} left out by `where` ({})", table_,
+                                                  counted(not_meant_, "line is", "lines are"), describe_where(import_.where))));
+    }
+    for (const auto& [word, count] : ignored_) {
+      plan_.notes.push_back(printable(
+          fmt::format("{}: {} left out, as `outcome` ignores `{}`", table_, counted(count, "line is", "lines are"), word)));
+    }
     if (!texts_.empty()) {
       plan_.notes.push_back(printable(fmt::format("{}: left out, as they hold texts and `values` maps no metric to them: {}",
                                                   table_, join({texts_.begin(), texts_.end()}, ", "))));
@@ -81,140 +98,50 @@ class TablePlanner {
           table_, counted(n_without_statistic_, "line", "lines"), n_without_statistic_ == 1 ? "s" : "", kStatisticWords)));
     }
   }
-  bool empty() const { return columns_.empty(); }
+  bool empty() const { return !header_.is_read(); }
   long long left_out() const { return left_out_; }
 
  private:
   void take_header(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
-    std::vector<std::string> strange;  // headings that are no names and that nobody maps
-    for (const std::string& cell : cells) {
+    sound_ = header_.read(line, cells, places);
+    for (std::size_t column = 0; column < header_.columns().size(); ++column) {
       numbers_.emplace_back("", import_.decimal);
-      numbers_.back().begin_file([this, column = columns_.size()] { return find_mark_(column); });
-      columns_.push_back(column_of(cell, study_.plan.axes, import_, study_.experiment));
-      if (columns_.back().kind == TableColumn::Kind::wrong) strange.push_back(cell);
-      header_ += (header_.empty() ? "" : ",") + csv_cell(cell);
+      numbers_.back().begin_file([this, column] { return find_mark_ ? find_mark_(column) : DecimalMark::unknown; });
     }
-    check_headings(line, cells, strange);
-    check_units(places);
-    check_twice(cells, places);
-    for (const TableColumn& column : columns_) {
-      if (column.kind == TableColumn::Kind::fact && column.name.starts_with(kPublished)) note_unknown_figure(column.name);
-      if (column.kind == TableColumn::Kind::metric) note_derived_figure(column.name);
-    }
-    note_misspelt_metric();
-  }
-
-  /// A column `Train_s` gives no value of the metric `train_s` that the study reports.
-  void note_misspelt_metric() {
-    const std::string metric = study_.experiment.report_metric();
-    std::vector<std::string> near;
-    for (const TableColumn& column : columns_) {
-      if (column.kind != TableColumn::Kind::metric && column.kind != TableColumn::Kind::file) continue;
-      if (column.kind == TableColumn::Kind::file || column.name == metric) return;  // values may come from the files
-      if (study_.experiment.find_metric(column.name) == nullptr) near.push_back(column.name);
-    }
-    if (const std::string advice = other_spelling_of(metric, near); !advice.empty())
-      plan_.notes.push_back(printable(fmt::format("{}: no column gives `{}`{}", table_, metric, advice)));
-  }
-
-  void check_units(const std::vector<CsvReader::CellPlace>& places) {
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string other = other_spelling_of_unit(columns_[i].unit);
-      if (other.empty()) continue;
-      problem_at(places[i], fmt::format("`{}` is no unit that hpcbench knows: did you mean {}?", columns_[i].unit, other));
-      sound_ = false;
-    }
-  }
-
-  /// Refuses two columns that give the same: one would replace the other.
-  void check_twice(const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
-    using Kind = TableColumn::Kind;
-    std::map<std::pair<Kind, std::string>, std::size_t> seen;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const TableColumn& column = columns_[i];
-      if (column.kind == Kind::ignored || column.kind == Kind::wrong) continue;
-      const auto [found, is_new] = seen.emplace(std::pair(column.kind, column.name), i);
-      if (is_new) continue;
-      problem_at(places[i],
-                 fmt::format("the columns `{}` and `{}` both give `{}`: give one of them another name, as by "
-                             "`values: {{{}_2: {}}}`",
-                             cells[found->second], cells[i], column.name, suggested_name(column.name), json_quote(cells[i])));
-      sound_ = false;
-    }
-  }
-
-  std::string header_difference(const std::vector<std::string>& cells) const {
-    const auto missing_in = [](const std::vector<std::string>& all, const std::vector<std::string>& there) {
-      std::vector<std::string> names;
-      for (const std::string& name : all) {
-        if (std::find(there.begin(), there.end(), name) == there.end()) names.push_back('`' + name + '`');
-      }
-      return names;
-    };
-    std::vector<std::string> parts;
-    if (const auto added = missing_in(cells, headings_); !added.empty()) parts.push_back(join(added, ", ") + " only here");
-    if (const auto gone = missing_in(headings_, cells); !gone.empty())
-      parts.push_back(join(gone, ", ") + " only in the first line");
-    return parts.empty() ? "another order or number of them" : join(parts, ", ");
-  }
-
-  /// A column `speedup` is a metric like any other, and no figure that the report computes is compared with it.
-  void note_derived_figure(const std::string& metric) {
-    const std::string lower = lower_case(metric);
-    const char* const figure = lower == "speedup"                        ? "speedup"
-                               : lower == "efficiency" || lower == "eff" ? "efficiency"
-                                                                         : nullptr;
-    if (figure == nullptr || study_.experiment.find_metric(metric) != nullptr) return;
-    plan_.notes.push_back(printable(fmt::format(
-        "{}: `{}` is a metric of its own: call the column `published_{}`, and the report compares it with its own figure",
-        table_, metric, figure)));
-  }
-
-  /// A published figure without a counterpart is compared with nothing, which a misspelt name must not hide.
-  void note_unknown_figure(const std::string& fact) {
-    const std::string name = fact.substr(kPublished.size());
-    std::vector<std::string> known = {"speedup", "efficiency", "efficiency_percent"};
-    for (const auto* names : {&measured_metrics(), &trainer_metrics()}) known.insert(known.end(), names->begin(), names->end());
-    for (const TableColumn& column : columns_) {
-      if (column.kind == TableColumn::Kind::metric) known.push_back(column.name);
-    }
-    if (study_.experiment.find_metric(name) != nullptr || std::find(known.begin(), known.end(), name) != known.end()) return;
-    plan_.notes.push_back(printable(
-        fmt::format("{}: `{}` is only kept as a fact: there is neither a metric nor a ratio `{}` to compare it with{}", table_,
-                    fact, name, did_you_mean(name, known))));
-  }
-
-  /// Where some headings are mapped the table is somebody else's: what is not mapped is left out, and said once.
-  void check_headings(long long line, const std::vector<std::string>& cells, const std::vector<std::string>& strange) {
-    for (const auto& [metric, heading] : import_.headings) {
-      if (std::find(cells.begin(), cells.end(), heading) != cells.end()) continue;
-      problem(line, fmt::format("`{}` shall come from the column `{}`, which is not there{}; the columns are: {}", metric,
-                                heading, did_you_mean(heading, cells), join(cells, ", ")));
-      sound_ = false;
-    }
-    if (strange.empty()) return;
-    if (!import_.headings.empty()) {
-      plan_.notes.push_back(
-          printable(fmt::format("{}: left out, as `values` maps no metric to them: {}", table_, join(strange, ", "))));
-      for (TableColumn& column : columns_) {
-        if (column.kind == TableColumn::Kind::wrong) column.kind = TableColumn::Kind::ignored;
-      }
-      return;
-    }
-    problem(
-        line,
-        fmt::format("`{}` {} no name of an axis or a metric{}: map what you need, `values: {{{}: {}}}`; the rest is left "
-                    "out then (axes: {}; other columns: file, outcome, statistic, n, note, id, run, fact:NAME)",
-                    join(strange, "`, `"), strange.size() == 1 ? "is" : "are", did_you_mean(strange.front(), study_.plan.axes),
-                    suggested_name(strange.front()), json_quote(strange.front()), join(study_.plan.axes, ", ")));
+    for (const std::string& cell : cells) header_text_ += (header_text_.empty() ? "" : ",") + csv_cell(cell);
+    const auto names_run = [](const TableColumn& column) { return column.kind == TableColumn::Kind::id; };
+    if (!import_.take || std::any_of(header_.columns().begin(), header_.columns().end(), names_run)) return;
+    problem(line, "`take` is of the lines of one run, and no column names the run: map one, `columns: {run: HEADING}`");
     sound_ = false;
   }
 
-  void take_line(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {
-    if (cells.size() != columns_.size()) {
-      problem(line, fmt::format("{} cells under a header of {}", cells.size(), columns_.size()));
+  void take_line(long long line, std::vector<std::string> cells, std::vector<CsvReader::CellPlace> places) {
+    if (cells.size() != header_.headings().size()) {
+      problem(line, fmt::format("{} cells under a header of {}", cells.size(), header_.headings().size()));
       return;
     }
+    std::string text;
+    for (const std::string& cell : cells) text += (&cell == &cells.front() ? "" : ",") + csv_cell(cell);
+    const std::optional<std::size_t> broken = header_.add_members(cells, places);
+    if (!header_.is_meant(cells)) {
+      ++not_meant_;
+      return;
+    }
+    if (broken) return problem_at(places[*broken], fmt::format("`{}` is not JSON", cells[*broken]));
+    begin_request(line);
+    cells_ = &cells;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const TableColumn& column = header_.columns()[i];
+      if (cells[i].empty() && (column.kind != TableColumn::Kind::outcome || !import_.outcome_words.contains(""))) continue;
+      if (const std::string why = take_cell(column, cells[i], numbers_[i]); !why.empty()) return problem_at(places[i], why);
+    }
+    if (request_.outcome == kIgnoredOutcome) return;
+    if (request_.n && !request_.statistic) ++n_without_statistic_;
+    request_.line = ImportRequest::TableLine{table_, line, header_text_ + '\n' + text + '\n'};
+    place_on_point(line);
+  }
+
+  void begin_request(long long line) {
     request_ = ImportRequest();
     request_.where = fmt::format("{}:{}", table_, line);
     request_.values = import_.values;
@@ -224,18 +151,6 @@ class TablePlanner {
     request_.note = import_.note;
     request_.n = import_.n;
     axes_.clear();
-    std::string text;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      text += (i == 0 ? "" : ",") + csv_cell(cells[i]);
-      if (cells[i].empty()) continue;
-      if (const std::string why = take_cell(columns_[i], cells[i], numbers_[i]); !why.empty()) {
-        problem_at(places[i], why);
-        return;
-      }
-    }
-    if (request_.n && !request_.statistic) ++n_without_statistic_;
-    request_.line = ImportRequest::TableLine{table_, line, header_ + '\n' + text + '\n'};
-    place_on_point(line);
   }
 
   /// Why not, or nothing.
@@ -247,11 +162,11 @@ class TablePlanner {
       case TableColumn::Kind::file:
         return take_files(cell);
       case TableColumn::Kind::outcome: {
-        const std::optional<State> state = parse_state(cell);
-        if (!state || !is_outcome(*state))
-          return fmt::format("`{}` is no outcome: write succeeded, failed, timeout, out_of_memory ...", cell);
-        request_.outcome = cell;
-        return {};
+        std::string why;
+        request_.outcome = outcome_of_word(import_, cell, why);
+        if (request_.outcome == kIgnoredOutcome) ++ignored_[cell];
+        if (!import_.outcome_words.empty()) request_.outcome_word = cell;
+        return why;
       }
       case TableColumn::Kind::statistic:
         request_.statistic = parse_statistic(cell);
@@ -295,14 +210,18 @@ class TablePlanner {
 
   std::string take_value(const TableColumn& column, const std::string& cell, NumberReader& numbers) {
     const auto of_metric = import_.units.find(column.name);
-    const std::string& unit = !column.unit.empty()               ? column.unit
+    const std::optional<std::size_t> unit_column = header_.unit_column(column.name);
+    const std::string& unit = unit_column                        ? (*cells_)[*unit_column]
+                              : !column.unit.empty()             ? column.unit
                               : of_metric != import_.units.end() ? of_metric->second
                               : !column.unit_in_name.empty()     ? column.unit_in_name
                                                                  : import_.unit;
     const bool is_time = column.name.ends_with("_s") && !column.name.ends_with("_per_s");
     // One unit for the whole table is that of its times.
-    const bool own = !column.unit.empty() || of_metric != import_.units.end() || !column.unit_in_name.empty();
+    const bool own = unit_column || !column.unit.empty() || of_metric != import_.units.end() || !column.unit_in_name.empty();
     if (is_absent(cell)) return {};
+    if (const std::string other = unit_column ? other_spelling_of_unit(unit) : ""; !other.empty())
+      return fmt::format("`{}` is no unit that hpcbench knows: did you mean {}?", unit, other);
     const auto value = read_given_value(column.name, cell, own || is_time ? unit : "", numbers);
     if (!value && is_not_finite(cell)) {
       std::string& names = request_.facts[kNanFact];
@@ -342,7 +261,11 @@ class TablePlanner {
     if (why.empty()) {
       request_.configuration = points.front();
       request_.metrics = import_.metrics.value_or(study_.plan.configurations[points.front()].work->metrics);
-      plan_.requests.push_back(std::move(request_));
+      if (!import_.take || !request_.id) {
+        plan_.requests.push_back(std::move(request_));
+      } else {
+        lines_of_runs_.add(std::move(request_));
+      }
     } else if (points.empty() && inherited_) {
       ++left_out_;
     } else {
@@ -358,9 +281,12 @@ class TablePlanner {
   std::function<DecimalMark(std::size_t column)> find_mark_;
   std::vector<NumberReader> numbers_;  // of the columns
   long long left_out_ = 0;
-  std::vector<TableColumn> columns_;
-  std::vector<std::string> headings_;
-  std::string header_;
+  long long not_meant_ = 0;                   // lines that `where` leaves out
+  std::map<std::string, long long> ignored_;  // lines that `outcome` leaves out, by word
+  TableHeader header_;
+  std::string header_text_;
+  const std::vector<std::string>* cells_ = nullptr;  // of the line
+  LinesOfRuns lines_of_runs_;
   std::vector<std::string> repeated_headers_;  // their lines
   long long n_without_statistic_ = 0;
   bool sound_ = true;
@@ -372,8 +298,9 @@ class TablePlanner {
 
 }  // namespace
 
-void plan_table(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan) {
-  TablePlanner planner(study, import, table, inherited, plan);
+namespace {
+
+void read_csv_rows(const std::string& table, TablePlanner& planner) {
   CsvReader csv([&](long long line, std::vector<std::string>& cells) { planner.take_row(line, cells, csv.cell_places()); },
                 [&](long long line, const std::string& text) { planner.problem(line, text); });
   csv.keep_places();
@@ -390,13 +317,35 @@ void plan_table(const Study& study, const Import& import, const std::string& tab
     return true;
   });
   csv.finish();
+  if (unreadable) {
+    planner.problem(1, *unreadable);
+  } else if (planner.empty()) {
+    planner.problem(1, "an empty table: the first line names the columns");
+  }
+}
+
+}  // namespace
+
+void plan_table(const Study& study, const Import& import, const std::string& table, bool inherited, ImportPlan& plan) {
+  TablePlanner planner(study, import, table, inherited, plan);
+  const RowTaker taker{[&](long long line, const auto& cells, const auto& places) { planner.take_row(line, cells, places); },
+                       [&](long long line, const std::string& text) { planner.problem(line, text); }};
+  if (!import.query.empty() || is_sqlite_table(table)) {
+    if (import.query.empty()) {
+      planner.problem(1, "a database needs `query: SELECT ...`");
+    } else {
+      read_query_rows(table, import.query, taker);
+    }
+  } else if (!import.rows.empty() || is_json_table(table)) {
+    read_json_rows(table, import.rows, wanted_headings(import), taker);
+  } else {
+    read_csv_rows(table, planner);
+  }
   planner.finish();
   if (planner.left_out() > 0) {
     plan.whole = false;
     plan.notes.push_back(fmt::format("{}: {} lines are of points that are not there now", table, planner.left_out()));
   }
-  if (unreadable) plan.problems.push_back(fmt::format("{}: error: {}", table, *unreadable));
-  if (!unreadable && planner.empty()) planner.problem(1, "an empty table: the first line names the columns");
 }
 
 }  // namespace hpcbench

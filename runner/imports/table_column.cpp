@@ -41,10 +41,9 @@ std::pair<std::string, std::string> split_unit(const std::string& heading) {
   return parts;
 }
 
-}  // namespace
-
-TableColumn column_of(const std::string& written, const std::vector<std::string>& axes, const Import& import,
-                      const Experiment& experiment) {
+/// Without regard to `columns`.
+TableColumn any_column_of(const std::string& written, const std::vector<std::string>& axes, const Import& import,
+                          const Experiment& experiment) {
   using Kind = TableColumn::Kind;
   const auto of_heading =
       std::find_if(import.headings.begin(), import.headings.end(), [&](const auto& each) { return each.second == written; });
@@ -58,8 +57,10 @@ TableColumn column_of(const std::string& written, const std::vector<std::string>
   for (const auto& [word, kind] :
        {std::pair("file", Kind::file), std::pair("outcome", Kind::outcome), std::pair("statistic", Kind::statistic),
         std::pair("n", Kind::n), std::pair("note", Kind::note), std::pair("id", Kind::id), std::pair("run", Kind::id)}) {
-    if (is_mapped ? name == word && kind == Kind::id : heading == word) return {kind, name, "", is_mapped};
+    const bool may_be_mapped = kind == Kind::id || kind == Kind::outcome || import.lists_columns;
+    if (is_mapped ? name == word && may_be_mapped : heading == word) return {kind, name, "", is_mapped};
   }
+  if (is_mapped && name.starts_with("fact:")) return {Kind::fact, name.substr(5), "", true};
   if (heading.starts_with("fact:") && heading.size() > 5 && !is_mapped) return {Kind::fact, heading.substr(5), ""};
   if (!is_metric_name(name)) return {Kind::wrong, heading, ""};
   if (name.starts_with(kPublished)) return {Kind::fact, name, unit, is_mapped};
@@ -67,6 +68,19 @@ TableColumn column_of(const std::string& written, const std::vector<std::string>
   if (is_mapped) return {Kind::metric, name, unit, true, unit.empty() && is_known_unit(in_name) ? in_name : ""};
   if (name.starts_with("rank_")) return {Kind::rank_times, name, ""};
   return {Kind::metric, name, unit};
+}
+
+}  // namespace
+
+TableColumn column_of(const std::string& written, const std::vector<std::string>& axes, const Import& import,
+                      const Experiment& experiment) {
+  TableColumn column = any_column_of(written, axes, import, experiment);
+  const bool is_named = column.kind == TableColumn::Kind::axis ||
+                        (column.kind == TableColumn::Kind::metric &&
+                         (experiment.find_metric(column.name) != nullptr || column.name == experiment.report_metric()));
+  const bool has_another = import.headings.contains(column.name);
+  if (import.lists_columns && !column.is_mapped && (!is_named || has_another)) column.kind = TableColumn::Kind::ignored;
+  return column;
 }
 
 std::string suggested_name(const std::string& heading) {

@@ -13,11 +13,12 @@ struct TableColumn {
   Kind kind = Kind::wrong;
   std::string name;
   std::string unit;               // of a metric, or of a published figure
-  bool is_mapped = false;         // by `values`
+  bool is_mapped = false;         // by `columns` or `values`
   std::string unit_in_name = {};  // `ms` of the heading time_ms, where `values` maps it to a metric of another name
 };
 
-/// `train_s [min]`, `train_s (min)`, `fact:device`, `strategy`. Words of hpcbench and axes count in any case of letters.
+/// `train_s [min]`, `train_s (min)`, `fact:device`, `strategy`. Words of hpcbench and axes count in any case of letters. With
+/// `columns`, other columns than those, axes and the metrics of the study are ignored.
 TableColumn column_of(const std::string& written, const std::vector<std::string>& axes, const Import& import,
                       const Experiment& experiment);
 

@@ -11,6 +11,7 @@
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
 #include "ingest/preamble.hpp"
+#include "ingest/yaml_json.hpp"
 
 namespace hpcbench {
 
@@ -32,6 +33,7 @@ std::string_view unpacked_name(std::string_view name) {
 bool is_json_name(std::string_view name) {
   return unpacked_name(name).ends_with(".json") || unpacked_name(name).ends_with(".jsonl");
 }
+bool is_document_name(std::string_view name) { return is_json_name(name) || is_yaml_name(unpacked_name(name)); }
 bool is_csv_name(std::string_view name) {
   return unpacked_name(name).ends_with(".csv") || unpacked_name(name).ends_with(".tsv");
 }
@@ -340,7 +342,7 @@ const std::vector<MetricSource>& metric_sources() {
   static const std::vector<MetricSource> kSources = {
       {"pattern", "a regular expression over any text", make_pattern_reader, is_text_name},
       {"column", "a column of a CSV file with a header", make_column_reader, is_csv_name},
-      {"pointer", "a JSON pointer into a document or JSON lines", make_pointer_reader, is_json_name},
+      {"pointer", "a JSON pointer into a document of JSON or YAML, or JSON lines", make_pointer_reader, is_document_name},
       {"tag", "a tag of TensorBoard event files", make_tag_reader, is_tensorboard_name},
       {"time", "what bash's and GNU's `time` print", make_time_reader, is_text_name},
       {"accounting", "a field of `sacct -P` output", make_accounting_reader, is_text_name},

@@ -90,7 +90,11 @@ struct MetricScanner::Impl {
     const int last = pattern.NumberOfCapturingGroups();
     int highest = std::max(index_group, unit_group);
     for (const auto& [name, values] : spec.where) {
-      if (const int which = group_called(name); which > 0) conditions.emplace_back(which, &values);
+      if (const int which = group_called(name); which > 0) {
+        conditions.emplace_back(which, &values);
+      } else {
+        context_conditions.emplace_back(name, &values);
+      }
       highest = std::max(highest, group_called(name));
     }
     const auto is_condition = [&](int i) {
@@ -230,8 +234,13 @@ struct MetricScanner::Impl {
                       : fmt::format("the metric is in {}", numbers.unit())};
   }
 
-  /// Whether the groups of the match are what `where` says.
+  /// Whether the groups of the match, and of the last contexts, are what `where` says.
   bool is_meant() const {
+    const auto is_in_context = [&](const auto& condition) {
+      const auto found = context_values.find(condition.first);
+      return found != context_values.end() && is_one_of(found->second, *condition.second);
+    };
+    if (!std::all_of(context_conditions.begin(), context_conditions.end(), is_in_context)) return false;
     return std::all_of(conditions.begin(), conditions.end(),
                        [&](const auto& condition) { return is_one_of(text_of(condition.first), *condition.second); });
   }
@@ -239,11 +248,12 @@ struct MetricScanner::Impl {
   bool take_match(std::string_view text) {
     std::string_view number = text_of(group);
     if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
+    const auto begin = static_cast<std::size_t>(number.data() - text.data());
+    pass_contexts(begin);
     if (!is_meant()) {
       taker.leave_out();
       return false;
     }
-    const auto begin = static_cast<std::size_t>(number.data() - text.data());
     if (group > 0) check_beginning(text, begin, number);
     const WrittenNumber read = read_match(text, begin, number);
     if (index_group > 0) return taker.take_number(read, number, text_of(index_group));
@@ -299,9 +309,10 @@ struct MetricScanner::Impl {
   RE2 pattern;
   std::unique_ptr<RE2> not_finite;  // null: the pattern has no group
   int group = 0;
-  int index_group = 0;                                                // 0: none
-  int unit_group = 0;                                                 // likewise
-  std::vector<std::pair<int, const std::vector<Value>*>> conditions;  // groups of `where`
+  int index_group = 0;                                                                // 0: none
+  int unit_group = 0;                                                                 // likewise
+  std::vector<std::pair<int, const std::vector<Value>*>> conditions;                  // groups of `where`
+  std::vector<std::pair<std::string, const std::vector<Value>*>> context_conditions;  // `where` of groups of contexts
   std::vector<re2::StringPiece> groups;
   MatchTaker taker;
   struct FoundContext {

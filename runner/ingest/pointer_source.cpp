@@ -6,15 +6,23 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "ingest/metric_reader.hpp"
+#include "ingest/yaml_json.hpp"
 
 namespace hpcbench {
 
 namespace {
 
 constexpr std::size_t kLargestDocument = std::size_t{64} << 20;
+constexpr std::size_t kLargestYaml = std::size_t{1} << 20;
 
 std::string plain_key(std::string_view key) {
   return key.find('\\') == std::string_view::npos ? std::string(key) : json_unquote(fmt::format("\"{}\"", key));
+}
+
+std::string escaped_token(const std::string& token) {
+  std::string out;
+  for (const char c : token) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return out;
 }
 
 long long count_lines(std::string_view text) { return 1 + std::count(text.begin(), text.end(), '\n'); }
@@ -23,16 +31,19 @@ long long count_lines(std::string_view text) { return 1 + std::count(text.begin(
 /// text of a log: of lines, those that begin like no object or array are text, and a document ends where its value does.
 class PointerReader : public MetricReader {
  public:
-  explicit PointerReader(const Metric& spec)
-      : MetricReader(spec), tokens_(json_pointer_tokens(spec.selector)), index_name_(spec.index) {
+  explicit PointerReader(const Metric& spec) : MetricReader(spec), tokens_(json_pointer_tokens(spec.selector)) {
     if (!spec.index.starts_with('/')) return;
-    index_tokens_ = json_pointer_tokens(spec.index);
-    if (index_tokens_) index_name_ = index_tokens_->back();
+    const auto of_index = json_pointer_tokens(spec.index);
+    if (!of_index || !tokens_) return;
+    std::size_t shared = 0;
+    while (shared < of_index->size() && shared < tokens_->size() && (*of_index)[shared] == (*tokens_)[shared]) ++shared;
+    index_depth_ = shared;
+    for (std::size_t i = shared; i < of_index->size(); ++i) index_way_ += '/' + escaped_token((*of_index)[i]);
   }
 
   std::optional<std::string> error() const override {
-    const bool index_fits = !index_tokens_ || !tokens_ || index_tokens_->size() <= tokens_->size() + 1;
-    if (!index_fits) return fmt::format("`index` {} names no object on the way to {}", spec_.index, spec_.selector);
+    const bool index_fits = !spec_.index.starts_with('/') || !index_way_.empty();
+    if (!index_fits && tokens_) return fmt::format("`index` {} names no object on the way to {}", spec_.index, spec_.selector);
     if (tokens_) return std::nullopt;
     return fmt::format("not a JSON pointer: {}", spec_.selector);
   }
@@ -51,21 +62,29 @@ class PointerReader : public MetricReader {
   enum class Mode { unknown, lines, document };
 
   void begin_file() override {
-    mode_ = Mode::unknown;
+    is_yaml_ = is_yaml_name(file_);
+    mode_ = is_yaml_ ? Mode::document : Mode::unknown;
     text_.clear();
     line_ = 1;
     too_large_ = false;
+    without_index_ = 0;
   }
 
   void end_file() override {
     drop_mark();
-    if (mode_ == Mode::lines || too_large_) {
+    if (is_yaml_ && !too_large_) {
+      read_yaml();
+    } else if (mode_ == Mode::lines || too_large_) {
       end_line();
     } else if (!trim(text_).empty()) {
       read_value(text_, line_);
     }
     text_.clear();
     text_.shrink_to_fit();
+    if (without_index_ > 0) {
+      warn(fmt::format("{}: {} no `{}`, and a number in its place", file_, counted(without_index_, "value has", "values have"),
+                       spec_.index));
+    }
   }
 
   void append(std::string_view part) {
@@ -101,6 +120,14 @@ class PointerReader : public MetricReader {
     ++line_;
   }
 
+  void read_yaml() {
+    std::string problem;
+    const std::string json = text_.size() > kLargestYaml ? "" : yaml_as_json(text_, problem);
+    if (text_.size() > kLargestYaml) problem = "more than 1 MiB of YAML: not read";
+    if (!problem.empty()) warn(fmt::format("{}: {}", file_, problem));
+    if (!json.empty()) read_value(json, 1);
+  }
+
   static bool is_container(std::string_view line) { return trim(line).starts_with('{') || trim(line).starts_with('['); }
 
   void read_value(std::string_view text, long long line) {
@@ -125,14 +152,19 @@ class PointerReader : public MetricReader {
   /// A number, or a word that names a point.
   std::optional<std::string> index_text(std::string_view value) const {
     const std::optional<std::string> word = json_string(value);
-    if (word) return word->empty() || !may_have_words(spec_) ? std::nullopt : word;
+    const bool is_index = word && (may_have_words(spec_) || parse_plain_number(*word));
+    if (word) return word->empty() || !is_index ? std::nullopt : word;
     return json_number(value) ? std::optional(std::string(value)) : std::nullopt;
   }
 
-  /// Whether the object at this depth holds the index: any object on the way, or the one that a pointer names.
-  bool may_hold_index(std::size_t depth) const {
-    if (!index_tokens_) return !spec_.index.empty() && spec_.index != "*";
-    return depth + 1 == index_tokens_->size() && std::equal(index_tokens_->begin(), index_tokens_->end() - 1, tokens_->begin());
+  /// The index that a value on the way holds, at this depth: by any object with the member, or where the pointers of value and
+  /// index part.
+  std::optional<std::string> index_in(std::string_view value, const JsonMembers& members, std::size_t depth) const {
+    if (spec_.index.empty() || spec_.index == "*") return std::nullopt;
+    if (!index_depth_) return index_text(find_member(members, spec_.index));
+    if (depth != *index_depth_) return std::nullopt;
+    const std::vector<std::string_view> found = json_values_at(value, index_way_);
+    return found.size() == 1 ? index_text(found.front()) : std::nullopt;
   }
 
   /// `index`: that of the innermost object on the way that has the member `spec_.index`.
@@ -145,9 +177,7 @@ class PointerReader : public MetricReader {
     if (value.starts_with('{')) {
       JsonMembers members;
       scan_object(value, members);
-      if (may_hold_index(depth)) {
-        if (const auto text = index_text(find_member(members, index_name_))) index = text;
-      }
+      if (const auto text = index_in(value, members, depth)) index = text;
       objects_.push_back(&members);
       for (const JsonMember& member : members) {
         if (token != "*" && plain_key(member.key) != token) continue;
@@ -159,7 +189,7 @@ class PointerReader : public MetricReader {
       const std::vector<std::string_view> items = scan_array(value).value_or(std::vector<std::string_view>());
       const std::optional<std::size_t> only = json_array_index(token);
       for (std::size_t i = 0; i < items.size(); ++i) {
-        if (token == "*" || only == i) follow(items[i], depth + 1, index);
+        if (token == "*" || only == i || json_token_selects(token, items[i])) follow(items[i], depth + 1, index);
       }
     }
   }
@@ -197,6 +227,7 @@ class PointerReader : public MetricReader {
     const MetricMatches& matches = taker_.matches();
     const bool all_finite = matches.not_finite == 0, all_numbers = matches.not_numbers == 0;
     const bool all_forward = matches.steps_back == 0;
+    without_index_ += index || spec_.index.empty() ? 0 : 1;
     const bool chosen = take_scalar(value, index);
     if (chosen) last_offset_ = offset;
     if (all_forward && matches.steps_back > 0) {
@@ -209,8 +240,10 @@ class PointerReader : public MetricReader {
   long long line_of(std::size_t offset) const { return root_line_ + count_lines(root_.substr(0, offset)) - 1; }
 
   const std::optional<std::vector<std::string>> tokens_;
-  std::optional<std::vector<std::string>> index_tokens_;  // of an `index` that is a pointer
-  std::string index_name_;
+  std::optional<std::size_t> index_depth_;  // of an `index` that is a pointer: where it parts from that of the value
+  std::string index_way_;                   // from there
+  bool is_yaml_ = false;
+  long long without_index_ = 0;  // values of the file
   Mode mode_ = Mode::unknown;
   std::string text_;
   long long line_ = 1;

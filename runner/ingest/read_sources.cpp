@@ -66,9 +66,24 @@ class SlurmWords {
 
 bool is_usual_text(std::string_view name) { return find_metric_source("pattern")->is_usual_file(name); }
 
+/// Whether the last folders and the name of a path match a glob: `metrics/*` of /store/17/metrics/loss.
+bool ends_as(const std::string& path, const std::string& glob) {
+  std::size_t begin = path.size();
+  for (auto folders = std::count(glob.begin(), glob.end(), '/'); folders >= 0 && begin > 0; --folders)
+    begin = path.rfind('/', begin - 1) == std::string::npos ? 0 : path.rfind('/', begin - 1);
+  const std::string end = path.substr(begin > 0 || path.starts_with('/') ? begin + 1 : 0);
+  return !path.empty() && ::fnmatch(glob.c_str(), end.c_str(), FNM_PATHNAME) == 0;
+}
+
 std::vector<SourceFile> files_of_metric(const std::vector<SourceFile>& files, const Metric& metric) {
   const std::string glob = metric.file.substr(metric.file.rfind('/') + 1);  // npos + 1 = 0: the whole
   std::vector<SourceFile> chosen;
+  if (metric.file.find('/') != std::string::npos) {
+    for (const SourceFile& file : files) {
+      if (ends_as(file.origin, metric.file)) chosen.push_back(file);
+    }
+    if (!chosen.empty()) return chosen;
+  }
   if (glob != "*") {
     for (const SourceFile& file : files) {
       if (::fnmatch(glob.c_str(), file.name.c_str(), 0) == 0) chosen.push_back(file);

@@ -15,7 +15,8 @@ namespace hpcbench {
 /// A file of a run that hpcbench did not start.
 struct SourceFile {
   std::string path;
-  std::string name;  // what messages and globs of metrics know it by: without its folders
+  std::string name;         // what messages and globs of metrics know it by: without its folders
+  std::string origin = {};  // where it was imported from: globs with folders match the end of this path
 };
 
 /// What such files hold of their run.
@@ -31,8 +32,8 @@ struct SourceReading {
   std::optional<bool> pattern_found;    // `success.pattern`, where there is one
 };
 
-/// Reads each metric from the files whose name matches its glob (without folders), else from those of the kind that its source
-/// reads. Total, in bounded memory.
+/// Reads each metric from the files whose paths end as its glob, else from those whose name matches it (without folders), else
+/// from those of the kind that its source reads. Total, in bounded memory.
 SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<Metric>& metrics,
                            const std::optional<std::string>& success_pattern);
 

@@ -75,20 +75,40 @@ std::optional<GivenValue> read_given_value(const std::string& metric, const std:
                                            NumberReader numbers = NumberReader());
 
 /// An entry of `import`: results that hpcbench did not start.
+inline constexpr const char* kIgnoredOutcome = "ignore";  // of a run that is left out
 struct Import {
-  std::vector<std::string> files;  // globs
-  bool is_table = false;           // `files` are tables: each line is a run
-  bool each = false;               // each file is a run
-  Bindings run;                    // the point; axes with one value may be missing
+  /// Where a text about each run is found.
+  struct TextSource {
+    std::string column = {};    // of a table; empty: in files
+    std::string file = {};      // glob, relative to the run's folder; empty: the files of the run
+    std::string kind = {};      // `pointer` or `pattern`
+    std::string selector = {};  // its text
+  };
+  using TextSources = std::map<std::string, TextSource>;
+
+  std::vector<std::string> files;        // globs
+  bool is_table = false;                 // `files` are tables: each line is a run
+  std::string rows;                      // of a table in JSON: the pointer of its rows; empty: each line is one
+  std::string query;                     // of a table in SQLite
+  Condition where;                       // of a table: the lines that count
+  std::optional<std::string> take = {};  // of a table: lines with one `id` or `run` are one run, whose values this chooses
+  bool each = false;                     // each file is a run
+  Bindings run;                          // the point; axes with one value may be missing
+  TextSources run_sources;               // of axes, `gpus` and `ranks`, by files of each run
   std::vector<GivenValue> values;
-  std::string unit;                            // of plain numbers that are times
-  DecimalMark decimal = DecimalMark::unknown;  // of tables, values and metrics of this entry
-  std::map<std::string, std::string> units;    // of single metrics
+  std::string unit;                                 // of plain numbers that are times
+  DecimalMark decimal = DecimalMark::unknown;       // of tables, values and metrics of this entry
+  std::map<std::string, std::string> units;         // of single metrics
+  std::map<std::string, std::string> unit_columns;  // of tables: metric -> the heading of the column with its unit
   std::optional<std::vector<Metric>> metrics;
   std::optional<std::string> outcome, statistic, note;
   std::optional<int> n;  // how many runs the statistic is of
+  std::optional<TextSource> outcome_source;
+  std::map<std::string, std::string> outcome_words;  // word of the program -> outcome or kIgnoredOutcome; empty: outcomes
   std::map<std::string, std::string> facts;
-  std::map<std::string, std::string> headings;  // of tables: metric -> the heading of its column, where it is no plain name
+  TextSources fact_sources;
+  std::map<std::string, std::string> headings;  // of tables: metric, axis ... -> the heading of its column
+  bool lists_columns = false;                   // `columns` lists what is read: other headings are left out
   Place place;
 };
 

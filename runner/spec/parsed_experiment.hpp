@@ -59,6 +59,7 @@ struct ParsedOverride {
 struct ParsedImport {
   Import import;
   std::optional<ParsedCondition> run;
+  std::shared_ptr<const YamlNode> constants = {};  // owns the node of `run`
   const YamlNode* needs_run = nullptr;  // the entry, where it says no `run` and is no table: right if there is but one point
 };
 

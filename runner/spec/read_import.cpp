@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/named_glob.hpp"
 #include "base/take.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -9,6 +10,7 @@
 #include "spec/fields.hpp"
 #include "spec/parsed_experiment.hpp"
 #include "spec/placeholders.hpp"
+#include "spec/read_import_sources.hpp"
 
 namespace hpcbench {
 
@@ -23,6 +25,12 @@ std::optional<double> seconds_of_time_unit(std::string_view unit) {
   return std::nullopt;
 }
 
+/// Whether the paths of its files name axes or facts.
+bool has_names(const Import& import) {
+  return std::any_of(import.files.begin(), import.files.end(),
+                     [](const std::string& glob) { return !NamedGlob("", glob).names().empty(); });
+}
+
 /// One glob, or a list of them.
 std::optional<std::vector<std::string>> read_globs(MapReader& reader, std::string_view key, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take(key);
@@ -34,12 +42,26 @@ std::optional<std::vector<std::string>> read_globs(MapReader& reader, std::strin
   return std::nullopt;
 }
 
+/// `{column: time_unit}`
+void read_unit_column(const YamlNode& node, const std::string& metric, Import& import, Diagnostics& diagnostics) {
+  MapReader reader(node, "unit", unit_column_keys(), diagnostics);
+  const std::optional<std::string> column = reader.filled_text("column");
+  if (!import.is_table) diagnostics.add(node.location, "`column` is of a `table`");
+  if (column) import.unit_columns[metric] = *column;
+  if (!reader.has("column")) diagnostics.add(node.location, "a unit is a text, or {column: HEADING}");
+  reader.finish();
+}
+
 /// One unit for all, or a map of metric: unit.
 void read_units(MapReader& reader, Import& import, Diagnostics& diagnostics) {
   const YamlNode* node = reader.take("unit");
   if (node == nullptr) return;
   if (node->is_map()) {
     for (std::size_t i = 0; i < node->items.size(); ++i) {
+      if (node->items[i].is_map()) {
+        read_unit_column(node->items[i], node->keys[i].name, import, diagnostics);
+        continue;
+      }
       std::string& unit = import.units[node->keys[i].name];
       assign(unit, read_text(node->items[i], "a unit", diagnostics));
       check_unit(node->items[i].location, unit, diagnostics);
@@ -70,13 +92,7 @@ void read_values(MapReader& reader, Import& import, Diagnostics& diagnostics) {
     if (value) {
       import.values.push_back(*value);
     } else if (import.is_table && !text->empty()) {
-      for (const auto& [other, heading] : import.headings) {
-        if (heading != *text) continue;
-        diagnostics.add(node->items[i].location,
-                        fmt::format("`{}` and `{}` both come from the column {}", name, other, cite(*text)),
-                        "a column gives one metric: compute the other one by `formula`");
-      }
-      import.headings[name] = *text;
+      map_heading(import, name, *text, node->items[i].location, diagnostics);
     } else {
       const std::string why = read_written_number(*text, import.decimal).why;
       diagnostics.add(node->items[i].location,
@@ -84,24 +100,6 @@ void read_values(MapReader& reader, Import& import, Diagnostics& diagnostics) {
                       "write 4108.8, 12.98 min, 63 min 48 s or \"1:03:48\"; the heading of a column needs `table`");
     }
   }
-}
-
-void read_facts(MapReader& reader, Import& import, Diagnostics& diagnostics) {
-  const YamlNode* node = reader.take("facts");
-  if (node == nullptr || !expect_map(*node, "`facts`", diagnostics)) return;
-  for (std::size_t i = 0; i < node->items.size(); ++i) {
-    const std::optional<std::string> text = read_text(node->items[i], cite(node->keys[i].name), diagnostics);
-    if (text) import.facts[node->keys[i].name] = *text;
-  }
-}
-
-void read_outcome(MapReader& reader, Import& import, Diagnostics& diagnostics) {
-  import.outcome = reader.filled_text("outcome");
-  const std::vector<std::string>& words = import_keys().find("outcome")->words;
-  if (!import.outcome || std::find(words.begin(), words.end(), *import.outcome) != words.end()) return;
-  diagnostics.add(reader.location_of("outcome"),
-                  fmt::format("{} is no outcome{}", cite(*import.outcome), did_you_mean(*import.outcome, words)),
-                  "outcomes: " + cite_all(words));
 }
 
 void read_statistic(MapReader& reader, Import& import, Diagnostics& diagnostics) {
@@ -126,29 +124,25 @@ std::optional<ParsedImport> read_import_map(const YamlNode& node, Diagnostics& d
   if (node.is_map() && !has_files && !has_table && !reader.has("values") && !reader.has("outcome")) {
     diagnostics.add(node.location, "an import needs `files`, `table`, `values` or `outcome`", kImportForm);
   }
-  if (!has_table && !reader.has("run")) parsed.needs_run = &node;
   if (auto files = read_globs(reader, "files", diagnostics)) import.files = *std::move(files);
   if (auto tables = read_globs(reader, "table", diagnostics)) import.files = *std::move(tables);
   import.is_table = has_table;
+  if (!has_table && !reader.has("run") && !has_names(import)) parsed.needs_run = &node;
   assign(import.each, reader.flag("each"));
   if (import.each && !has_files) diagnostics.add(reader.location_of("each"), "`each` is of `files`");
-  if (const YamlNode* run = reader.take("run")) {
-    parsed.run = read_condition(*run, "`run`", false, diagnostics);
-    for (std::size_t i = 0; parsed.run && i < parsed.run->condition.size(); ++i) {
-      import.run.emplace_back(parsed.run->condition[i].first, parsed.run->condition[i].second.front());
-    }
-  }
+  read_import_table(reader, import, diagnostics);
+  read_import_run(reader, parsed, diagnostics);
   read_units(reader, import, diagnostics);
   import.decimal = read_decimal_mark(reader);
   read_values(reader, import, diagnostics);
   import.metrics = read_metrics(reader, true, diagnostics);
   refuse_placeholders_in(node, {"files", "table"}, "import", "write the name: an entry of `import` is of one point",
                          diagnostics);
-  read_outcome(reader, import, diagnostics);
+  read_import_outcome(reader, import, diagnostics);
   read_statistic(reader, import, diagnostics);
   assign(import.n, reader.integer("n"));
   import.note = reader.filled_text("note");
-  read_facts(reader, import, diagnostics);
+  read_import_facts(reader, import, diagnostics);
   reader.finish();
   return diagnostics.made() == before ? std::optional(parsed) : std::nullopt;
 }

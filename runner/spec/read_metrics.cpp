@@ -177,12 +177,16 @@ void check_where_groups(const YamlNode& node, const Metric& metric, Diagnostics&
   if (!pattern.ok()) return;
   std::vector<std::string> groups;
   for (const auto& [name, number] : pattern.NamedCapturingGroups()) groups.push_back(name);
+  for (const std::string& context : metric.context) {
+    const RE2 of_context(context, RE2::Options(RE2::Latin1));
+    for (const auto& [name, number] : of_context.NamedCapturingGroups()) groups.push_back(name);
+  }
   for (const auto& [name, values] : metric.where) {
     if (std::find(groups.begin(), groups.end(), name) != groups.end()) continue;
-    diagnostics.add(
-        node.location,
-        fmt::format("`where` names a group of the pattern, and none is called {}{}", cite(name), did_you_mean(name, groups)),
-        "pattern: '^rank(?P<rank>\\d+): +([0-9.]+)', where: {rank: 0}");
+    diagnostics.add(node.location,
+                    fmt::format("`where` names a group of the pattern or of a `context`, and none is called {}{}", cite(name),
+                                did_you_mean(name, groups)),
+                    "pattern: '^rank(?P<rank>\\d+): +([0-9.]+)', where: {rank: 0}");
   }
 }
 

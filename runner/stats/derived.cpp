@@ -62,11 +62,31 @@ double alike_neighbours_p_value(const std::vector<double>& series) {
   return std::erfc((2 - steps / spread) / std::sqrt(2 * variance)) / 2;
 }
 
+namespace {
+
+/// Of 3 to 7 positive values one that is over twice the median, or below half of it, where all others are within 20 % of it.
+std::vector<std::size_t> lone_value(const std::vector<double>& values) {
+  constexpr double kFar = 2, kNear = 1.2;
+  const double median = middle_of(values);
+  std::vector<std::size_t> far;
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] <= 0) return {};
+    const double ratio = std::max(values[i] / median, median / values[i]);
+    if (ratio > kFar) far.push_back(i);
+    near += ratio <= kNear ? 1 : 0;
+  }
+  return far.size() == 1 && near + 1 == values.size() ? far : std::vector<std::size_t>();
+}
+
+}  // namespace
+
 std::vector<std::size_t> outliers(const std::vector<double>& values) {
   constexpr std::size_t kFewest = 8;            // of five clean values a quarter of the sets would be flagged
   constexpr double kNormalConsistent = 1.4826;  // 1 / (3/4 quantile of the normal): MAD x this estimates its sigma
   constexpr double kFarthest = 5;
-  if (values.size() < kFewest) return {};
+  if (values.size() < 3) return {};
+  if (values.size() < kFewest) return lone_value(values);
   const double median = middle_of(values);
   std::vector<double> deviations;
   for (const double value : values) deviations.push_back(std::abs(value - median));

@@ -69,7 +69,8 @@ std::optional<double> karp_flatt(double speedup, int gpus, int baseline_gpus);
 /// ratio (Bartels 1982) with its normal approximation; ties have their mean rank. 1 for fewer than 10 values, or equal ones.
 double alike_neighbours_p_value(const std::vector<double>& series);
 
-/// Indices of values beyond 5 scaled MAD of the median, only for n >= 8 (fewer flags clean sets).
+/// Indices of values beyond 5 scaled MAD of the median for n >= 8, as fewer flag clean sets. For n = 3 to 7 that of one value
+/// over twice the median, or below half of it, where all others are within 20 % of it.
 std::vector<std::size_t> outliers(const std::vector<double>& values);
 
 }  // namespace hpcbench

@@ -336,6 +336,299 @@ class Cases(StudyTest):
         self.assertEqual(b["outcome"], "failed")
         self.assertNotIn("train_s", b["metrics"])
 
+    def imported(self, case, text, runs=None):
+        """Imports by `text`, an experiment file without its first lines, in which CASE is the case's folder. Returns the report as
+        JSON, its rows by point; checks the number of runs of `ingest --dry-run`, which writes nothing."""
+        folder = self.folder / f"{case}-{len(list(self.folder.iterdir()))}"
+        folder.mkdir()
+        (folder / "case.yaml").write_text("experiment: case\n" + text.replace("CASE", str(CASES / case)))
+        self.tried = self.hpcbench("ingest", "--experiment", "case.yaml", "--dry-run", cwd=folder)
+        self.assertFalse((folder / "results").exists())
+        done = self.hpcbench("report", "case.yaml", "--format", "json", cwd=folder)
+        self.told = self.tried.stderr + done.stderr
+        report = json.loads(done.stdout)
+        self.warnings = json.dumps(report["warnings"])
+        self.attempts = self.read_attempts(folder)
+        if runs is not None:
+            self.assertEqual(len(self.attempts), runs)
+            self.assertEqual(len(self.tried.stdout.splitlines()) - 1, runs)
+        return {tuple(str(value) for name, value in row["axes"].items() if f"{name}: [" in text): row for row in report["rows"]}
+
+    def read_attempts(self, folder):
+        with sqlite3.connect(folder / "results/hpcbench.db") as database:
+            database.row_factory = sqlite3.Row
+            rows = database.execute("SELECT * FROM attempt").fetchall()
+            series = {(row["id"], row["name"]): json.loads(row["points"]) for row in database.execute("SELECT id, name, points FROM series")}
+        return [{"outcome": row["state"], "axes": json.loads(row["axes"]), "metrics": json.loads(row["metrics"] or "{}"), "facts": json.loads(row["facts"] or "{}"),
+                 "series": {name: points for (run, name), points in series.items() if run == row["id"]}} for row in rows]
+
+    def assert_close(self, value, want):
+        self.assertTrue(math.isclose(value, want, rel_tol=1e-4), f"{value}, not {want}")
+
+    def test_14_perflog(self):
+        rows = self.imported("14-results-of-other-runners", """
+matrix: {threads: [16, 32, 64]}
+report: {metric: triad_mb_per_s}
+import:
+  - table: CASE/perflog.log
+    columns: {threads: variables/OMP_NUM_THREADS, run: info, triad_mb_per_s: triad_value, copy_mb_per_s: copy_value}
+    unit: {triad_mb_per_s: {column: triad_unit}}
+""", runs=3)
+        self.assertEqual([rows[n,]["median"] for n in ("16", "32", "64")], [201533.7, 348120.2, None])
+        self.assertEqual([each["metrics"].get("copy_mb_per_s") for each in self.attempts], [188204.1, 331907.9, None])
+        self.assertEqual(self.attempts[2]["metrics"], {})  # null is no 0
+
+    def test_14_jube(self):
+        rows = self.imported("14-results-of-other-runners", """
+zip: [{nodes: [1, 2, 4, 4], ranks_per_node: [64, 64, 64, 128]}]
+baseline: {nodes: 1}
+report: {metric: time_s}
+import:
+  - table: CASE/result.csv
+    columns: {nodes: nodes, ranks_per_node: tasks_per_node, time_s: "time_avg[s]", note: note}
+""", runs=4)
+        self.assertEqual([row["median"] for row in rows.values()], [412.66, 219.318, None, 131.045])
+        self.assertEqual(rows["4", "64"]["outcomes"], {"succeeded": 0, "failed": 1})
+        self.assert_close(rows["2", "64"]["speedup"]["value"], 1.8816)
+
+    def test_14_ramble(self):
+        rows = self.imported("14-results-of-other-runners", """
+matrix: {nodes: [1, 2, 4]}
+baseline: {nodes: 1}
+report: {metric: total_s}
+import:
+  - table: CASE/ramble.json
+    rows: /experiments/*
+    columns:
+      nodes: RAMBLE_VARIABLES/n_nodes
+      run: name
+      total_s: "CONTEXTS/[name=null]/foms/[name=Total time]/value"
+      solve_s: "CONTEXTS/[name=phase: solve]/foms/[name=Phase time]/value"
+    outcome: {column: RAMBLE_STATUS, is: {SUCCESS: succeeded, FAILED: failed}}
+""", runs=3)
+        self.assertEqual([row["median"] for row in rows.values()], [96.41, 53.97, None])
+        self.assertEqual([each["metrics"].get("solve_s") for each in self.attempts], [84.03, 43.11, None])
+        self.assert_close(rows["2",]["speedup"]["value"], 1.7864)
+        self.assertIn("left out, as `columns` does not name them: CONTEXTS/*/foms/*/name", self.told)
+
+    def test_24_nan(self):
+        line = r"pattern: 'global_step=(?P<step>\d+), loss=(?P<{}>[0-9.]+)'"
+        found = self.check("24-loss-becomes-nan", {"train.log": [
+            f"name: loss, {line.format('loss')}", f"name: last_finite_loss, {line.format('last_finite_loss')}, absent: [nan]",
+            f"name: loss_points, {line.format('loss_points')}, take: count, index: step, series: step",
+            "name: samples_per_s_median, pattern: 'CurrSamplesPerSec=([0-9.]+)', unit: 1/s, take: median"]},
+            ["last_finite_step", "first_nan_step", "nan_values", "outcome"], more="report: {metric: loss}\n")["train.log"]
+        self.assertIn("metric loss: 14 of 30 values are not finite, the first is `nan` at train.log:18; the last value is one of them", str(found["warnings"]))
+        self.assertEqual((found["series"]["loss_points"][-1][0], len(found["series"]["loss_points"])), (32, 16))
+        self.folder = self.folder / "required"
+        self.folder.mkdir()
+        found = self.read("24-loss-becomes-nan", {"train.log": [f"name: loss, {line.format('loss')}"]},
+                          more=f"metrics: [{{file: '*', name: loss, {line.format('loss')}}}]\nreport: {{metric: loss}}\nsuccess: {{require: [loss < 1e300]}}\n")["train.log"]
+        self.assertEqual(found["outcome"], "failed")
+
+    def test_25_names(self):
+        rows = self.imported("25-axes-in-folder-names", """
+matrix: {batch: [16, 64], nodes: [1, 4]}
+baseline: {nodes: 1}
+report: {metric: step_ms}
+import:
+  - files: "CASE/runs/run_bs{batch}_lr{lr}_n{nodes}_seed{repeat}/log.txt"
+    metrics: [{name: step_ms, pattern: 'mean step (\\S+) ms', unit: ms}]
+""", runs=12)
+        self.assertEqual({point: row["median"] for point, row in rows.items()},
+                         {("16", "1"): 132.3, ("16", "4"): 40.4, ("64", "1"): 402.8, ("64", "4"): 112.2})
+        for batch, want in (("16", 3.2748), ("64", 3.59)):
+            self.assert_close(rows[batch, "1"]["median"] / rows[batch, "4"]["median"], want)
+        self.assertEqual({(each["axes"]["batch"], each["facts"]["lr"]) for each in self.attempts}, {(16, "1e-4"), (64, "4e-4")})
+        self.assertRegex(self.warnings, r"outlier.*i0\d \(repeat 2\) = 463, median 112")
+
+    def test_25_wrong_names(self):
+        self.write("case.yaml", f"""experiment: case
+matrix: {{batch: [16, 32], nodes: [1, 4]}}
+import: [{{files: "{CASES}/25-axes-in-folder-names/runs/run_bs{{batch}}_lr{{lr}}_n{{nodes}}_seed{{repeat}}/log.txt", metrics: [{{name: step_ms, pattern: 'mean step (\\S+) ms'}}]}}]
+""")
+        told = self.hpcbench("check", "case.yaml", code=2).stderr
+        self.assertIn("run_bs64_lr4e-4_n1_seed1/log.txt: error: no point has batch=64 (there are: 16, 32)", told)
+        self.assertIn("its path gives batch=64, lr=4e-4, nodes=1, repeat=1", told)
+
+    def test_26_tracker_export(self):
+        rows = self.imported("26-tracker-csv-export", """
+matrix: {gpus_per_node: [1, 4]}
+baseline: {gpus_per_node: 1}
+report: {metric: runtime_s}
+import:
+  - table: CASE/export.csv
+    columns: {gpus: gpus, runtime_s: Runtime, tokens_per_s: tokens_per_s, val_loss: val/loss, run: Name, "fact:optimizer": optimizer.name}
+    outcome: {column: State, is: {finished: succeeded, crashed: failed, failed: failed, killed: cancelled, running: ignore}}
+""", runs=9)
+        values = {gpus: [sorted(each["metrics"][name] for each in self.attempts if each["outcome"] == "succeeded" and str(each["axes"]["gpus_per_node"]) == gpus
+                                and name in each["metrics"]) for name in ("tokens_per_s", "val_loss")] for gpus in ("1", "4")}
+        self.assertEqual([rows[n,]["median"] for n in ("1", "4")], [1822, 498])
+        self.assertEqual((values["1"][0][1], values["1"][1][1]), (41210.4, 1.9931))
+        self.assertEqual((values["4"][0][1], sum(values["4"][1]) / 2, len(values["4"][1])), (151204.7, 1.9949, 2))
+        self.assert_close(rows["4",]["speedup"]["value"], 3.6586)
+        self.assertEqual((rows["1",]["outcomes"], rows["4",]["outcomes"]), ({"succeeded": 3, "failed": 1}, {"succeeded": 3, "failed": 1, "cancelled": 1}))
+        self.assertIn("1 line is left out, as `outcome` ignores `running`", self.told)
+        self.assertIn("left out, as `columns` does not name them: Tags, batch_size, lr, _step", self.told)
+
+    def test_26_unknown_word(self):
+        self.write("case.yaml", f"""experiment: case
+matrix: {{gpus_per_node: [1, 4]}}
+import:
+  - table: {CASES}/26-tracker-csv-export/export.csv
+    columns: {{gpus: gpus, runtime_s: Runtime}}
+    outcome: {{column: State, is: {{finished: succeeded, crashed: failed, failed: failed, running: ignore}}}}
+""")
+        self.assertIn("export.csv:11:10: error: `killed` is no word of `outcome`, which has: crashed, failed, finished, running", self.hpcbench("check", "case.yaml", code=2).stderr)
+
+    def test_27_mlruns(self):
+        rows = self.imported("27-mlruns-store", """
+matrix: {gpus_per_node: [1, 2]}
+baseline: {gpus_per_node: 1}
+report: {metric: step_ms}
+import:
+  - files: "CASE/mlruns/*/{run}/metrics/*"
+    run: {gpus: {file: params/gpus, pattern: .+}}
+    facts: {strategy: {file: params/strategy, pattern: .+}}
+    outcome: {file: meta.yaml, pointer: /status, is: {1: ignore, 3: succeeded, 4: failed, 5: cancelled}}
+    metrics:
+      - {name: step_ms, file: metrics/step_ms, pattern: '^\\d+ (\\S+) (?P<step>\\d+)', index: step, series: step, unit: ms}
+      - {name: val_loss, file: metrics/val_loss, pattern: '^\\d+ (\\S+) \\d+'}
+""", runs=5)
+        self.assertEqual([rows[n,]["median"] for n in ("1", "2")], [605.46, 312.28])
+        self.assert_close(rows["2",]["speedup"]["value"], 1.9388)
+        losses = {n: [each["metrics"]["val_loss"] for each in self.attempts if each["outcome"] == "succeeded" and each["axes"]["gpus_per_node"] == n] for n in (1, 2)}
+        self.assertEqual([round(sum(losses[n]) / 2, 6) for n in (1, 2)], [1.54795, 1.5612])
+        self.assertEqual([row["outcomes"] for row in rows.values()], [{"succeeded": 2}, {"succeeded": 2, "failed": 1}])
+        first = next(each for each in self.attempts if each["facts"]["run"].startswith("0a4c6e"))
+        self.assertEqual(first["series"]["step_ms"], [[100, 612.4], [200, 604.18], [300, 604.91], [400, 603.77]])
+
+    def test_28_hydra(self):
+        rows = self.imported("28-hydra-multirun", """
+matrix: {strategy: [ddp, fsdp], lr: [0.0001, 0.0003]}
+baseline: {strategy: ddp}
+report: {metric: train_s}
+import:
+  - files: "CASE/multirun/*/*/{run}/train.log"
+    run: {strategy: {file: .hydra/config.yaml, pointer: /strategy}, lr: {file: .hydra/overrides.yaml, pattern: 'optim.lr=(.*)'}}
+    facts: {batch_size: {file: .hydra/config.yaml, pointer: /batch_size}}
+    outcome: {pattern: 'trained in|out of memory', is: {trained in: succeeded, out of memory: out_of_memory}}
+    metrics: [{name: train_s, pattern: 'trained in (\\S+) s'}, {name: val_loss, pattern: 'validation loss (\\S+)'}]
+""", runs=4)
+        self.assertEqual([row["median"] for row in rows.values()], [812.44, 809.1, 655.02, None])
+        self.assertEqual([each["metrics"].get("val_loss") for each in self.attempts], [0.4127, 0.398, 0.4131, None])
+        self.assertEqual({each["facts"]["batch_size"] for each in self.attempts}, {"16"})
+        self.assertEqual(rows["fsdp", "0.0003"]["outcomes"], {"succeeded": 0, "out_of_memory": 1})
+        self.assert_close(rows["fsdp", "0.0001"]["speedup"]["value"], 1.2403)
+
+    def test_29_suites(self):
+        case = "29-benchmark-suites-json"
+        rows = self.imported(case, """
+matrix: {threads: [1, 4]}
+baseline: {threads: 1}
+report: {metric: solve_s}
+import: [{table: CASE/hyperfine.json, rows: /results/*/times/*, columns: {threads: parameters/threads, solve_s: times}}]
+""", runs=10)
+        self.assertEqual([rows[n,]["median"] for n in ("1", "4")], [8.4187, 2.4016])
+        self.assert_close(rows["1",]["median"] / rows["4",]["median"], 3.5055)
+        rows = self.imported(case, """
+matrix: {name: [BM_sort/1024, BM_sort/65536]}
+report: {metric: sort_s}
+import: [{table: CASE/gbench.json, rows: /benchmarks/*, where: {run_type: iteration}, columns: {name: run_name, sort_s: real_time}, unit: {sort_s: {column: time_unit}}}]
+""", runs=6)
+        self.assertEqual([round(row["median"], 12) for row in rows.values()], [8.124e-07, 6.103e-05])
+        self.assertIn("8 lines are left out by `where` (run_type is iteration)", self.told)
+        rows = self.imported(case, """
+matrix: {n: [64, 4096]}
+report: {metric: fft_s}
+import: [{table: CASE/pytest.json, rows: /benchmarks/*, columns: {n: params/n, fft_s: stats/median, rounds: stats/rounds}, statistic: median}]
+""", runs=2)
+        self.assertEqual([(each["metrics"]["fft_s"], each["metrics"]["rounds"]) for each in self.attempts], [(3.2118e-05, 1204), (0.0022031, 430)])
+
+    def test_29_suites_as_series(self):
+        # The same by metrics of a file, as for a run of one's own.
+        found = self.check("29-benchmark-suites-json", {
+            "pytest.json": ["name: fft_s, pointer: /benchmarks/*/stats/median, index: /benchmarks/*/params/n, series: size, unit: s",
+                            "name: fft_rounds, pointer: /benchmarks/*/stats/rounds, index: /benchmarks/*/params/n, series: size"]},
+            ["solve_s", "runs threads=4", "speedup threads=4", "sort_s", "sort_n"])
+        self.assertEqual(found["pytest.json"]["series"]["fft_rounds"], [[64, 1204], [4096, 430]])
+
+    def test_30_mpi_tables(self):
+        columns = r"pattern: '^ +(?P<size>\d+)(?: +[0-9.]+){%d} +([0-9.]+)$', context: '^# Benchmarking (?P<test>.*)', index: size, series: size, where: {test: %s}, absent: [0]"
+        busbw = r"pattern: '^ +(?P<size>\d+) +\d+ +\w+ +\w+ +-?\d+(?: +[0-9.]+){2} +([0-9.]+)', unit: GB/s"
+        self.check("30-mpi-tables", {
+            "two-layouts.out": [
+                f"name: pingpong_mbytes_per_s, unit: MB/s, {columns % (2, 'PingPong')}",
+                f"name: allreduce_avg_us, unit: us, {(columns % (3, 'Allreduce')).replace(', absent: [0]', '')}",
+                r"name: pingpong_us_at_1024, pattern: '^ +1024 +\d+ +([0-9.]+) +[0-9.]+$', unit: us",
+                r"name: allreduce_avg_us_at_4mib, pattern: '^ +4194304(?: +[0-9.]+){3} +([0-9.]+)$', unit: us"],
+            "latency.out": [r"name: latency_us, pattern: '^(?P<size>\d+) +([0-9.]+)$', index: size, series: size, unit: us"],
+            "collective.out": [f"name: busbw_out_of_place, {busbw}, index: size, series: size",
+                               r"name: busbw_in_place_at_128mib, pattern: '^ +134217728 .* ([0-9.]+) +\d+$', unit: GB/s",
+                               r"name: avg_busbw, pattern: 'Avg bus bandwidth +: ([0-9.]+)', unit: GB/s"]})
+
+    def test_31_rates(self):
+        bench = "pattern: 'Benchmark time: .* ([0-9.]+) {}', take: median"
+        self.check("31-rates-of-md-codes", {
+            "v2.out": [f"name: days_per_ns_v2, {bench.format('days/ns')}, unit: days/ns", f"name: s_per_step_v2, {bench.format('s/step')}, unit: s",
+                       r"name: wallclock_s_v2, pattern: '^WallClock: ([0-9.]+)', unit: s"],
+            "v3.out": [f"name: ns_per_day_v3, {bench.format('ns/day')}, unit: ns/day", f"name: s_per_step_v3, {bench.format('s/step')}, unit: s"],
+            "g-long.log": [r"name: wall_s_g_long, pattern: 'Time: +\S+ +(\S+)', unit: s", r"name: ns_per_day_g_long, pattern: '^Performance: +(\S+)', unit: ns/day"],
+            "g-short.log": [r"name: wall_s_g_short, pattern: 'Time: +\S+ +(\S+)', unit: s", r"name: ns_per_day_g_short, pattern: '^Performance: +(\S+)', unit: ns/day"],
+            "l.log": [r"name: loop_s_l, pattern: '^Loop time of (\S+)', unit: s", r"name: ns_per_day_l, pattern: '^Performance: (\S+) ns/day', unit: ns/day",
+                      r"name: total_s_l, pattern: '^Total wall time: (\S+)', unit: s"]},
+            ["ns_per_day_v2", "speedup_v3", "speedup_g", "atom_steps_per_s_l"])
+        speedups = {}
+        for name, files, metric in (("v", ("v2.out", "v3.out"), r"pattern: 'Benchmark time: .* ([0-9.]+) s/step', unit: s, take: median"),
+                                    ("g", ("g-long.log", "g-short.log"), r"pattern: '^Performance: +(\S+)', unit: ns/day")):
+            entries = "".join(f"  - {{files: CASE/{file}, run: {{file: {file}}}}}\n" for file in files)
+            rows = self.imported("31-rates-of-md-codes", f"matrix: {{file: [{', '.join(files)}]}}\nbaseline: {{file: {files[0]}}}\nreport: {{metric: speed}}\n"
+                                 f"metrics: [{{name: speed, file: '*', {metric}}}]\nimport:\n{entries}")
+            speedups[name] = rows[files[1],]["speedup"]["value"]
+        self.assert_close(speedups["v"], 2.7597)
+        self.assert_close(speedups["g"], 6.9661)
+
+    def test_31_rates_in_two_units(self):
+        # days/ns is no ns/day: not converted, and said.
+        found = self.read("31-rates-of-md-codes", {"v2.out": [r"name: speed, pattern: '([0-9.]+) (?P<unit>days/ns|ns/day)', unit: ns/day, take: median"]})["v2.out"]
+        self.assertNotIn("speed", found["metrics"])
+        self.assertIn("it is in days/ns, and the metric in ns/day", str(found["warnings"]))
+
+    def test_32_gates(self):
+        case = CASES / "32-gates"
+        found = {}
+        for name in ("nothing", "too-few", "noise", "slower", "same"):
+            for side in ("old", "new"):
+                self.write(f"{name}/{side}.yaml", f"experiment: {side}\nmatrix: {{kernel: [stencil]}}\nreport: {{metric: step_ms}}\nimport: [{case}/{name}/{side}.csv]\n")
+                self.hpcbench("report", f"{side}.yaml", cwd=self.folder / name, code=None)
+            done = self.hpcbench("compare", "old.yaml", "new.yaml", "--fail-if", "slower > 5%", cwd=self.folder / name, code=None)
+            found[name] = (done.returncode, done.stdout + done.stderr)
+        self.assertEqual(found["slower"][0], 1, found["slower"])
+        self.assertEqual((found["noise"][0], found["same"][0]), (0, 0), found["noise"])
+        self.assertNotEqual(found["nothing"][0], 0, found["nothing"])
+        self.assertRegex(found["too-few"][1], "at least|not resolved|too few|needed", found["too-few"])
+
+    def test_33_published_rates(self):
+        rows = self.imported("33-published-rates", """
+matrix: {gpus_per_node: [1, 2, 4, 8]}
+baseline: {gpus_per_node: 1}
+report: {metric: tokens_per_s}
+import: [CASE/total.csv]
+""", runs=4)
+        for gpus, speedup, efficiency in (("2", 1.9603, 98.015), ("4", 3.8361, 95.904), ("8", 7.4307, 92.884)):
+            self.assert_close(rows[gpus,]["speedup"]["value"], speedup)
+            self.assert_close(rows[gpus,]["efficiency"] * 100, efficiency)
+        self.assertRegex(self.warnings, "published-mismatch.*7.83")
+        rows = self.imported("33-published-rates", """
+zip: [{nodes: [1, 2, 4, 8], gpus_per_node: [8, 8, 8, 8]}]
+baseline: {nodes: 1}
+report: {metric: tokens_per_s_per_gpu}
+import: [CASE/per-gpu.csv]
+""", runs=4)
+        for nodes, speedup, efficiency in (("2", 1.9624, 98.119), ("4", 3.7738, 94.344), ("8", 7.1535, 89.418)):
+            self.assert_close(rows[nodes, "8"]["speedup"]["value"], speedup)
+            self.assert_close(rows[nodes, "8"]["efficiency"] * 100, efficiency)
+
 
 if __name__ == "__main__":
     unittest.main()

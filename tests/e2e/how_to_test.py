@@ -85,6 +85,15 @@ class HowTo(PageTest):
         done = self.page("containers")
         self.assertIn("12", done["hpcbench plan boxed.yaml"].stdout)
 
+    def test_import_folders(self):
+        for case, name in (("25-axes-in-folder-names", "runs"), ("27-mlruns-store", "mlruns"), ("28-hydra-multirun", "multirun")):
+            shutil.copytree(ROOT / "tests/data/cases" / case / name, self.folder / name)
+        done = self.page("import-folders")
+        self.assertEqual(len(done["hpcbench ingest --experiment old-runs.yaml --dry-run"].stdout.splitlines()), 13)
+        self.assertIn("3 succeeded", done["hpcbench report old-runs.yaml"].stdout)
+        self.assertIn("1 out_of_memory", done["hpcbench report sweep.yaml"].stdout)
+        self.assertIn("2 succeeded, 1 failed", done["hpcbench report tracked.yaml"].stdout)
+
     def test_every_page_has_a_test_and_commands(self):
         pages = sorted(path.stem for path in HOW_TO.glob("*.md"))
         tests = {name[len("test_"):].replace("_", "-") for name in dir(self) if name.startswith("test_")}

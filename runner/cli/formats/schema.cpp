@@ -90,7 +90,8 @@ class SchemaWriter {
     const Json shape = shape_of(row, layer);
     std::vector<Json> shapes = {shape};
     if (shape.contains("anyOf")) shapes = shape["anyOf"].get<std::vector<Json>>();
-    if (row.kind != KeyKind::choice && !row.words.empty()) shapes.push_back({{"enum", row.words}});
+    if (row.kind != KeyKind::choice && row.kind != KeyKind::choice_or_map && !row.words.empty())
+      shapes.push_back({{"enum", row.words}});
     if (row.fillable) shapes.push_back({{"type", "string"}, {"pattern", kPlaceholder}});
     if (layer == Layer::over) shapes.push_back({{"type", "null"}});
     std::string about(row.about);
@@ -134,6 +135,14 @@ class SchemaWriter {
         return layer == Layer::over ? axes_over() : axes(range());
       case KeyKind::zipped_axes:
         return list_of(axes(range()), least_of(layer));
+      case KeyKind::point_or_sources:
+        return map_of(any_of({axis_value(), reference(row.section(), Layer::whole)}));
+      case KeyKind::texts_or_sources:
+        return map_of(any_of({scalar(), reference(row.section(), Layer::whole)}));
+      case KeyKind::text_or_sources:
+        return any_of({scalar(), map_of(any_of({scalar(), reference(row.section(), Layer::whole)}))});
+      case KeyKind::choice_or_map:
+        return any_of({{{"enum", row.words}}, reference(row.section(), Layer::whole)});
       default:
         return simple_shape(row, layer);
     }
@@ -226,8 +235,6 @@ Json SchemaWriter::list_shape(const KeyRow& row, Layer layer) {
     case KeyKind::values:
     case KeyKind::texts_by_name:
       return map_of(over_or_null(scalar(), layer));
-    case KeyKind::text_or_named:
-      return any_of({scalar(), map_of(scalar())});
     case KeyKind::expressions:
       return any_of({scalar(), list_of(scalar(), least_of(layer))});
     case KeyKind::condition:

@@ -190,12 +190,22 @@ void warn_diverged(const WarningContext& context, Warnings& found) {
       found);
 }
 
+/// ` (repeat 2)`: what an import calls the run.
+static std::string name_in_brackets(const AttemptRecord& run) {
+  for (const char* const name : {"id", "run", "repeat"}) {
+    const auto fact = run.facts.find(name);
+    if (run.key.run.is_imported() && fact != run.facts.end()) return fmt::format(" ({} {})", name, fact->second);
+  }
+  return "";
+}
+
 void warn_outlier(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
   for (const Sample* sample : context.shown) {
     std::vector<std::string> far;
     for (const std::size_t i : outliers(sample->values)) {
-      far.push_back(fmt::format("{} = {:.3g}", to_string(sample->measured[i]->key.run), sample->values[i]));
+      const AttemptRecord& run = *sample->measured[i];
+      far.push_back(fmt::format("{}{} = {:.3g}", to_string(run.key.run), name_in_brackets(run), sample->values[i]));
     }
     if (far.empty()) continue;
     rows.add(sample->row, [&] {
@@ -203,7 +213,7 @@ void warn_outlier(const WarningContext& context, Warnings& found) {
                          sample->row.summary ? sample->row.summary->median : 0);
     });
   }
-  rows.report("outlier", "a run beyond 5 scaled median absolute deviations of its row; it counts all the same",
+  rows.report("outlier", "a run is far from the others of its row; it counts all the same",
               same_advice("look at its log and node; medians and their intervals hardly move"), found);
 }
 

@@ -301,13 +301,30 @@ const KeySection& reference_keys() {
 const KeySection& import_keys() {
   static const KeySection kSection = {
       "import",
-      {{.name = "files", .kind = KeyKind::text_or_texts, .about = "glob or list of globs; all files together are one run"},
-       {.name = "table", .kind = KeyKind::text_or_texts, .about = "glob or list of globs of CSV files: each line is a run"},
+      {{.name = "files",
+        .kind = KeyKind::text_or_texts,
+        .about = "glob or list of globs; files with equal values of {axis} and {name} in their paths are one run"},
+       {.name = "table",
+        .kind = KeyKind::text_or_texts,
+        .about = "glob or list of globs of CSV, JSON and SQLite files: each line is a run"},
+       {.name = "rows", .kind = KeyKind::text, .about = "of a table in JSON: the pointer of its rows: /experiments/*"},
+       {.name = "query", .kind = KeyKind::filled_text, .about = "of a table in SQLite: SELECT ..."},
+       {.name = "columns",
+        .kind = KeyKind::texts_by_name,
+        .about = "of a table: axis, metric, run, fact:NAME ... and its heading; other columns are left out"},
+       {.name = "where", .kind = KeyKind::condition, .about = "of a table: which lines count"},
+       {.name = "take",
+        .kind = KeyKind::filled_text,
+        .about = "of a table: lines with one id or run are one run; which of their values counts: last, min, mean ..."},
        {.name = "each", .kind = KeyKind::flag, .about = "each file is a run", .initial = "false"},
-       {.name = "run", .kind = KeyKind::point, .about = "the point"},
+       {.name = "run",
+        .kind = KeyKind::point_or_sources,
+        .about = "the point; or where its values are found",
+        .section = text_source_keys},
        {.name = "unit",
-        .kind = KeyKind::text_or_named,
-        .about = "of times that are plain numbers: s, ms, min, h; or metric: unit"},
+        .kind = KeyKind::text_or_sources,
+        .about = "of times that are plain numbers: s, ms, min, h; or metric: unit",
+        .section = unit_column_keys},
        {.name = "decimal",
         .kind = KeyKind::choice,
         .about = "what stands before the decimals of the numbers",
@@ -315,7 +332,11 @@ const KeySection& import_keys() {
         .words = {"point", "comma"}},
        {.name = "values", .kind = KeyKind::texts_by_name, .about = "metric: a number or a time, or the heading of its column"},
        {.name = "metrics", .kind = KeyKind::maps, .about = "in place of the experiment's", .section = metric_keys},
-       {.name = "outcome", .kind = KeyKind::choice, .about = "how the run ended", .words = outcome_names()},
+       {.name = "outcome",
+        .kind = KeyKind::choice_or_map,
+        .about = "how the run ended; or where the program's word for it is found",
+        .words = outcome_names(),
+        .section = import_outcome_keys},
        {.name = "statistic",
         .kind = KeyKind::filled_text,
         .about = "the values are this statistic of n runs: mean, median, min, max, p95"},
@@ -325,7 +346,42 @@ const KeySection& import_keys() {
         .least = 1,
         .most = kMostRunsOfStatistic},
        {.name = "note", .kind = KeyKind::filled_text, .about = "kept with the run"},
-       {.name = "facts", .kind = KeyKind::texts_by_name, .about = "texts about the run: precision, world_size ..."}}};
+       {.name = "facts",
+        .kind = KeyKind::texts_or_sources,
+        .about = "texts about the run: precision, world_size ...; or where they are found",
+        .section = text_source_keys}}};
+  return kSection;
+}
+
+const KeySection& text_source_keys() {
+  static const KeySection kSection = {
+      "text_source",
+      {{.name = "column", .kind = KeyKind::filled_text, .about = "of a table: the heading of the column"},
+       {.name = "file",
+        .kind = KeyKind::filled_text,
+        .about = "glob, relative to the run's folder",
+        .initial = "the files of the run"},
+       {.name = "pointer", .kind = KeyKind::filled_text, .about = "a pointer into JSON or YAML: /optim/lr"},
+       {.name = "pattern", .kind = KeyKind::filled_text, .about = "a regular expression; its group is the text"}}};
+  return kSection;
+}
+
+const KeySection& import_outcome_keys() {
+  static const KeySection kSection = [] {
+    KeySection section = text_source_keys();
+    section.name = "import_outcome";
+    section.keys.push_back({.name = "is",
+                            .kind = KeyKind::texts_by_name,
+                            .about = "word of the program: outcome, or ignore to leave the run out; \"\" for no word"});
+    return section;
+  }();
+  return kSection;
+}
+
+const KeySection& unit_column_keys() {
+  static const KeySection kSection = {
+      "unit_column",
+      {{.name = "column", .kind = KeyKind::filled_text, .about = "the heading of the column with the unit", .required = true}}};
   return kSection;
 }
 

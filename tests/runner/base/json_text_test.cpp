@@ -82,3 +82,21 @@ TEST_CASE("it accepts what another JSON library accepts, on mutated texts") {
     RC_ASSERT(is_json(mutated) == !other.is_discarded());
   }));
 }
+
+TEST_CASE("values at a pointer with `*` and `[name=text]`") {
+  const std::string text = R"({"contexts": [{"name": "null", "foms": [{"name": "t", "value": "1"}]},
+    {"name": "solve", "foms": [{"name": "t", "value": "2"}, {"name": "u", "value": 3}]}], "a/b": null})";
+  const auto at = [&](const char* pointer) {
+    std::string found;
+    for (const std::string_view value : json_values_at(text, pointer)) found += std::string(value) + ' ';
+    return found;
+  };
+  CHECK(at("/contexts/[name=solve]/foms/[name=t]/value") == "\"2\" ");
+  CHECK(at("/contexts/*/foms/[name=t]/value") == "\"1\" \"2\" ");
+  CHECK(at("/contexts/1/foms/[value=3]/name") == "\"u\" ");
+  CHECK(at("/contexts/[name=none]/foms") == "");
+  CHECK(at("/a~1b") == "null ");
+  CHECK(at("/contexts/*/name/x") == "");
+  CHECK(json_values_at("[1,2]", "").size() == 1);
+  CHECK(json_values_at("[1,2]", "no pointer").empty());
+}

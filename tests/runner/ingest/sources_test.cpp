@@ -118,7 +118,13 @@ TEST_CASE("pointer: texts that hold numbers, and an index of an outer object") {
   CHECK(steps.not_finite == 1);
   CHECK(points_of(read_metric_text(source_spec("pointer", "/b/0/*/bw", "*"), R"({"b":[{"1024":{"bw":7},"2048":{"bw":"N/A"}}]})",
                                    "f.json")) == Points{{1024, 7}});
-  Metric wrong = source_spec("pointer", "/a", "/b/c/d");
+  CHECK(points_of(read_metric_text(source_spec("pointer", "/b/*/s/v", "/b/*/p/n"),
+                                   R"({"b":[{"p":{"n":64},"s":{"v":7}},{"p":{"n":"4096"},"s":{"v":8}}]})", "f.json")) ==
+        Points{{64, 7}, {4096, 8}});
+  const MetricMatches unnumbered =
+      read_metric_text(source_spec("pointer", "/b/*", "/c/*"), R"({"b":[7,8],"c":[1,2]})", "f.json");
+  CHECK(unnumbered.warnings == Strings{"f.json: 2 values have no `/c/*`, and a number in its place"});
+  Metric wrong = source_spec("pointer", "/a", "/a");
   CHECK(find_metric_source("pointer")->make(wrong)->error());
 }
 

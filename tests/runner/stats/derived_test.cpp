@@ -29,11 +29,17 @@ TEST_CASE("Holm steps down and stops at the first that is not rejected") {
   CHECK(holm({0.03, 0.03}, 0.05) == std::vector<bool>{false, false});
 }
 
-TEST_CASE("outliers: beyond five scaled MAD, from eight values on") {
+TEST_CASE("outliers: beyond five scaled MAD from eight values on; below, one value far from all others") {
   // Median 10, deviations 0 to 2 with MAD 1: the limit is 5 x 1.4826 = 7.413.
   CHECK(outliers({8, 9, 9, 10, 10, 11, 11, 17.5}) == std::vector<std::size_t>{7});
   CHECK(outliers({8, 9, 9, 10, 10, 11, 11, 17.3}).empty());
   CHECK(outliers({100, 9, 9, 10, 10, 11, 11, 8}) == std::vector<std::size_t>{0});
-  CHECK(outliers({9, 9, 10, 10, 11, 11, 100}).empty());           // seven values
+  CHECK(outliers({9, 9, 10, 10, 11, 11, 100}) == std::vector<std::size_t>{6});  // seven values: twice the median
+  CHECK(outliers({112.2, 462.6, 111.3}) == std::vector<std::size_t>{1});
+  CHECK(outliers({100, 99, 40}) == std::vector<std::size_t>{2});
+  CHECK(outliers({100, 99, 190}).empty());           // below twice
+  CHECK(outliers({100, 130, 400, 99, 98}).empty());  // the others differ, too
+  CHECK(outliers({100, 300}).empty());
+  CHECK(outliers({-1, 0, 300}).empty());
   CHECK(outliers({10, 10, 10, 10, 10, 10, 10, 10.001}).empty());  // no spread to judge by
 }
