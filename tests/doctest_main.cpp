@@ -1,4 +1,4 @@
-// Both: the second asks for the first only where the header is read for the first time, and here it is precompiled.
+// Both are needed: the header is precompiled here, and the second macro implies the first only on a first inclusion.
 #define DOCTEST_CONFIG_IMPLEMENT
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>

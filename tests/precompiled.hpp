@@ -1,7 +1,7 @@
 #pragma once
 
-// What most tests of the runner include and nobody changes, read once for all of them. Each file includes what it uses itself
-// all the same: the preset `plain` builds without this one.
+// Stable headers that most of the runner's tests include, precompiled. Each file still includes the headers that it uses: the
+// preset `plain` builds without this one.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <rapidcheck.h>

@@ -9,9 +9,9 @@
 
 namespace hpcbench {
 
-/// study.tar.zst: a tar file (archive/tar.hpp), compressed with zstd, that holds
-/// what a report is made of (docs/export.md):
-///     archive.json        first: what it is, and how much follows
+/// study.tar.zst: a tar file (archive/tar.hpp), compressed with zstd, that contains
+/// everything for a report (docs/export.md):
+///     archive.json        first: the kind of archive, and the amount of its content
 ///     study/FILE.yaml     the experiment file as it was read
 ///     sites/SITE.yaml     the site that it was read with
 ///     results/...         run directories of the experiment, and the files
@@ -23,8 +23,8 @@ struct ArchiveHead {
   std::uint64_t bytes = 0;  // of all files after archive.json
 };
 
-/// A file that goes into an archive: from the disk, or with `content` from
-/// memory.
+/// A file of an archive: read from disk, or from memory if `content` is
+/// given.
 struct ArchiveFile {
   std::string path;    // in the archive
   std::string source;  // on disk; empty: `content`
@@ -33,27 +33,27 @@ struct ArchiveFile {
   bool executable = false;
 };
 
-/// Writes `out`, whole or not at all. The same files give the same bytes. A
-/// file that grows is cut at `size`; one that shrinks or cannot be read is an
-/// UnavailableError.
+/// Writes `out` completely or not at all. The same files give the same bytes. A file
+/// that grows is cut at `size`; UnavailableError for a file that shrinks or cannot be
+/// read.
 void write_archive(const std::string& out, const LastRun& study, std::vector<ArchiveFile> files);
 
-/// Unpacks into `folder`, which must not be there or be empty: all of it or
-/// nothing. Refused as InputError: what is no archive of hpcbench or damaged;
-/// paths that are absolute, hold `..` or control characters, or come twice;
-/// anything but plain files (links, devices); more than the head says; more
-/// than `limit_bytes`. Returns the head with the paths of the unpacked files.
+/// Unpacks the whole archive, or nothing, into `folder`, which must be missing or empty. InputError for a
+/// file that is no archive of hpcbench or is damaged; for paths that are absolute, contain `..` or
+/// control characters, or occur twice; for anything but plain files (links, devices); for more content
+/// than the head declares, or more than `limit_bytes`. Returns the head with the paths of the unpacked
+/// files.
 ArchiveHead unpack_archive(const std::string& archive, const std::string& folder, std::uint64_t limit_bytes);
 
-/// An archive unpacked into a temporary folder, which is removed at the end of
-/// the scope.
+/// An archive unpacked into a temporary folder, which is removed at the end of the
+/// scope.
 class TemporaryArchive {
  public:
   TemporaryArchive(const std::string& archive, std::uint64_t limit_bytes);
   ~TemporaryArchive();
   TemporaryArchive(const TemporaryArchive&) = delete;
   TemporaryArchive& operator=(const TemporaryArchive&) = delete;
-  /// The results folder, for commands without FILE.
+  /// Returns the results folder, for commands without FILE.
   std::string results() const { return folder_ + "/archive/results"; }
 
  private:
@@ -61,6 +61,6 @@ class TemporaryArchive {
 };
 
 constexpr std::uint64_t kGigabyte = 1'000'000'000;
-constexpr std::uint64_t kArchiveLimitGb = 20;  // unpacked, unless said otherwise
+constexpr std::uint64_t kArchiveLimitGb = 20;  // maximum unpacked size by default
 
 }  // namespace hpcbench

@@ -36,7 +36,7 @@ bool is_model(const std::filesystem::path& relative) {
   return std::any_of(kModelEndings.begin(), kModelEndings.end(), same(relative.extension().string()));
 }
 
-/// What a preparation made, prepare/NAME-HASH/aN/..., beside what is known of its making: programs of this machine, mostly.
+/// Returns whether a preparation built the file, prepare/NAME-HASH/aN/...; mostly programs for this machine.
 bool is_made(const std::filesystem::path& relative) {
   constexpr std::array kRecords = {"run.json",     "job.sh",     "claim",      "started.json", "finished.json",
                                    "settled.json", "stdout.log", "stderr.log", "launch.log",   "alive"};
@@ -47,7 +47,7 @@ bool is_made(const std::filesystem::path& relative) {
          std::none_of(kRecords.begin(), kRecords.end(), [&](const char* record) { return name == record; });
 }
 
-/// What belongs to processes of this machine, not to the results.
+/// Returns whether a file belongs to processes of this machine, not to the results.
 bool is_of_this_machine(const std::filesystem::path& relative) {
   const std::string name = relative.filename().string();
   const bool top = !relative.has_parent_path();
@@ -58,7 +58,7 @@ bool is_of_this_machine(const std::filesystem::path& relative) {
          (top && (name == "lock" || name == "lock.owner" || name == "last_cancel" || name == "last_run.json"));
 }
 
-/// All that is in a folder and those below it. What a job that goes on removes meanwhile is passed over.
+/// Visits everything in a folder and below. Skips files that a running job removes meanwhile.
 void visit_entries(const std::filesystem::path& folder,
                    const std::function<void(const std::filesystem::directory_entry&)>& visit) {
   std::error_code error;
@@ -126,8 +126,8 @@ class ArchiveCollector {
     plan_.files.push_back(std::move(file));
   }
 
-  /// The file and the site as they were read. Without a site an empty one goes
-  /// along, for the other machine may have one.
+  /// Adds the file and the site as they were read. Without a site it adds an empty one,
+  /// because the other machine may have one.
   void add_study_files() {
     plan_.study = study_.source;
     for (const FileCopy& copy : study_.experiment.copies) add_text("study/" + copy.name, copy.text);
@@ -158,12 +158,12 @@ class ArchiveCollector {
     });
   }
 
-  /// What stands in the working directory of a run is looked for beside the run
-  /// first: there it goes.
+  /// A metric's file in the working directory is searched beside the run first:
+  /// the archive stores it there.
   void add_metric_files(const AttemptKey& key) {
     const std::string folder = study_.results + "/" + to_string(key);
     const RunInfo info = parse_run_json(read_file_if_there(folder + "/run.json").value_or(""));
-    if (info.outside) return;  // copies of them stand beside the run
+    if (info.outside) return;  // copies of them are beside the run
     for (const Metric& metric : info.metrics) {
       if (metric.is_formula()) continue;
       if (!expand_glob(metric.file, folder, "").empty()) continue;
@@ -182,8 +182,8 @@ class ArchiveCollector {
     }
   }
 
-  /// Tables and logs below the folder of results that `import` of the file
-  /// takes in, so that it finds them there, too.
+  /// Adds tables and logs below the results folder that the file's `import` names,
+  /// so that an import finds them in the archive.
   void add_import_sources(const AttemptKey& key) {
     const std::string file = study_.results + "/" + to_string(key) + "/" + kImportedFile;
     const std::optional<std::string> text = read_file_if_there(file);

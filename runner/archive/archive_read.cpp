@@ -26,7 +26,7 @@ constexpr int kLargestWindowLog = 27;              // zstd: 128 MiB of memory at
 
 [[noreturn]] void refuse_archive(const std::string& why) { throw InputError("error: not an archive of hpcbench: " + why); }
 
-/// The bytes of a zstd file, one after the other.
+/// Reads the bytes of a zstd file in order.
 class ZstdReader {
  public:
   explicit ZstdReader(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -34,7 +34,7 @@ class ZstdReader {
     ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kLargestWindowLog);
   }
 
-  /// Exactly `size` bytes.
+  /// Reads exactly `size` bytes.
   void read(char* into, std::size_t size) {
     while (size > 0) {
       if (begin_ == end_) refill();
@@ -47,8 +47,8 @@ class ZstdReader {
     }
   }
 
-  /// The rest, so that zstd's checksum is read and compared. Nothing but some
-  /// zeros may stand there.
+  /// Reads the rest, so that zstd compares its checksum.
+  /// InputError for anything but some zeros.
   void finish() {
     constexpr std::size_t kMostZeros = 1U << 16U;
     std::size_t zeros = 0;
@@ -64,7 +64,7 @@ class ZstdReader {
   }
 
  private:
-  /// Leaves nothing to read only where the frame has ended.
+  /// Leaves the buffer empty only at the end of the frame.
   void refill() {
     begin_ = 0;
     end_ = 0;
@@ -108,8 +108,8 @@ std::string read_text(ZstdReader& reader, std::uint64_t size) {
   return text;
 }
 
-/// The next file's header, with its pax records; refuses what is no plain file
-/// in the archive's own folder.
+/// Returns the next file's header, with its pax records;
+/// refuses anything but a plain file in the archive's own folder.
 TarHeader next_header(ZstdReader& reader) {
   TarBlock block{};
   reader.read(block.data(), block.size());
@@ -155,8 +155,8 @@ ArchiveHead read_head(ZstdReader& reader) {
   return parse_head(read_text(reader, header.size));
 }
 
-/// Only what `export` writes there: an index, for one, is made from the run
-/// directories and never taken from elsewhere.
+/// Refuses a path that `export` never writes: an index, for example, is made from the run directories and never taken from
+/// elsewhere.
 void require_known_place(const std::string& path) {
   const bool known = path.starts_with("study/") || path.starts_with("sites/") || path.starts_with("results/");
   if (!known || path.starts_with("results/hpcbench.db")) {
@@ -164,7 +164,7 @@ void require_known_place(const std::string& path) {
   }
 }
 
-/// The folders above one file, none of which may be a file that this archive brought.
+/// Makes the folders above one file; refuses one that is a file of this archive.
 void make_folders_of(const std::string& path, const std::string& said) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
@@ -174,8 +174,8 @@ void make_folders_of(const std::string& path, const std::string& said) {
   if (error) throw UnavailableError(fmt::format("error: cannot create the folder of {}: {}", path, error.message()));
 }
 
-/// Writes one file below `folder`, where nothing has been but what this archive
-/// brought.
+/// Writes one file below `folder`,
+/// which contains only files of this archive.
 void unpack_file(ZstdReader& reader, const TarHeader& header, const std::string& folder) {
   const std::string path = folder + "/" + header.path;
   make_folders_of(path, header.path);

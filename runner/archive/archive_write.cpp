@@ -25,8 +25,8 @@ constexpr std::size_t kArchivePiece = 1U << 17U;
   throw UnavailableError(fmt::format("error: cannot {} {}: {}", what, path, std::strerror(errno)));
 }
 
-/// Compresses what it is given into a file. One thread: several would cut the
-/// stream where they please.
+/// Compresses its input into a file.
+/// One thread: several would cut the stream at varying places.
 class ZstdFile {
  public:
   explicit ZstdFile(std::string path)

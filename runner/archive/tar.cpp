@@ -13,7 +13,7 @@ namespace hpcbench {
 
 namespace {
 
-// Places in a header block (POSIX.1-1988, ustar).
+// Fields of a header block (POSIX.1-1988, ustar).
 struct TarField {
   std::size_t offset, length;
 };
@@ -37,7 +37,7 @@ void put_octal(TarBlock& block, TarField field, std::uint64_t number) {
   put_text(block, field, fmt::format("{:0{}o}", number, field.length - 1));
 }
 
-/// The sum of all bytes, those of the checksum itself counted as blanks.
+/// Returns the sum of all bytes, with the checksum itself counted as blanks.
 unsigned tar_checksum(TarBlock block) {
   std::fill_n(block.begin() + kTarChecksum.offset, kTarChecksum.length, ' ');
   unsigned sum = 0;
@@ -59,7 +59,7 @@ std::string header_block(const std::string& path, std::uint64_t size, char type,
   return {block.begin(), block.end()};
 }
 
-/// `LENGTH key=value\n`, where LENGTH counts itself.
+/// Returns a pax record `LENGTH key=value\n`, whose LENGTH counts itself.
 std::string pax_record(std::string_view key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t length = rest + 1;

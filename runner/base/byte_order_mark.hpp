@@ -4,7 +4,7 @@
 
 namespace hpcbench {
 
-/// What some editors and spreadsheets put before UTF-8: no part of the text.
+/// The mark that some editors and spreadsheets write before UTF-8 text; not part of the text.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace hpcbench

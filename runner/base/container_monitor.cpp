@@ -22,7 +22,7 @@ bool is_cleanup(const std::vector<std::string>& words) {
   return container != words.end() && container + 1 != words.end() && container[1] == "cleanup";
 }
 
-/// `Apptainer runtime parent: torch.sif`, and what it starts until that is the program; SingularityCE says its own name.
+/// Returns whether the title is `Apptainer runtime parent: torch.sif`, or a child's before it becomes the program.
 bool is_runtime_parent(std::string_view title) { return title.find(" runtime parent") != std::string_view::npos; }
 
 }  // namespace

@@ -4,14 +4,14 @@
 
 namespace hpcbench {
 
-/// What the cost of runs is counted in: the hours of each GPU that a run has, or of each of its nodes.
+/// The unit of a run's cost: hours of each of its GPUs, or hours of each of its nodes.
 enum class CostUnit { gpu_hours, node_hours };
 
-/// For people.
+/// Returns the unit as messages print it.
 inline const char* to_string(CostUnit unit) { return unit == CostUnit::gpu_hours ? "GPU-hours" : "node-hours"; }
-/// In an experiment file, and in JSON.
+/// Returns the unit's key in experiment files and JSON.
 inline const char* key_of(CostUnit unit) { return unit == CostUnit::gpu_hours ? "gpu_hours" : "node_hours"; }
-/// On a command line.
+/// Returns the unit's word on a command line.
 inline const char* word_of(CostUnit unit) { return unit == CostUnit::gpu_hours ? "gpu-hours" : "node-hours"; }
 constexpr CostUnit kCostUnits[] = {CostUnit::gpu_hours, CostUnit::node_hours};
 
@@ -20,7 +20,7 @@ struct Cost {
   CostUnit unit = CostUnit::gpu_hours;
 };
 
-/// Above these `run` asks.
+/// `run` asks the user to confirm a cost above these limits.
 struct CostLimits {
   std::optional<double> gpu_hours, node_hours;
 

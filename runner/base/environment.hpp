@@ -7,13 +7,13 @@
 
 namespace hpcbench {
 
-/// Variables by name; absent: removed.
+/// Variables by name; nullopt removes the variable.
 using EnvironmentChanges = std::map<std::string, std::optional<std::string>>;
 
-/// The environment of this process, `KEY=VALUE` each.
+/// Returns the environment of this process, `KEY=VALUE` each.
 std::vector<std::string> own_environment();
 
-/// `environment` with `changes` made.
+/// Returns `environment` with `changes` made.
 std::vector<std::string> changed_environment(const std::vector<std::string>& environment, const EnvironmentChanges& changes);
 
 }  // namespace hpcbench

@@ -20,9 +20,9 @@ struct ExecutorKind {
 };
 
 const std::vector<ExecutorKind>& executor_kinds();
-/// The row of this name. Names of no executor, as imported results have them, get the row of `local`.
+/// Returns the row of this name. Names of no executor, which imported results may have, get the row of `local`.
 const ExecutorKind& executor_kind(std::string_view name);
-/// `local`, `slurm` ...
+/// Returns the names of all executors: `local`, `slurm` ...
 std::vector<std::string> executor_names();
 
 }  // namespace hpcbench

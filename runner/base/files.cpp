@@ -34,11 +34,11 @@ void write_all(int fd, std::string_view content, const fs::path& path) {
 
 void sync_folder(const fs::path& folder) {
   const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems cannot sync a folder; the rename is then as durable as they make it.
+  // Some file systems cannot sync a folder; the rename is then as durable as the file system allows.
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
-/// 0, or an errno.
+/// Returns 0, or an errno.
 int make_folder(const fs::path& path, unsigned mode) {
   for (bool again : {true, false}) {
     if (path.empty() || ::mkdir(path.c_str(), mode) == 0) return 0;
@@ -81,7 +81,7 @@ std::optional<std::string> read_file_if_there(const fs::path& path) {
   if (::fstat(fd.get(), &status) != 0) fail("read", path, errno);
   if (S_ISDIR(status.st_mode)) fail("read", path, EISDIR);
   std::string content;
-  // One read more than the size says: /proc and pipes have no size, files may grow.
+  // Reads one byte beyond the size: /proc and pipes have no size, and files may grow.
   std::size_t used = 0;
   constexpr std::size_t kUnknownSize = 4096;
   content.resize(status.st_size > 0 ? static_cast<std::size_t>(status.st_size) + 1 : kUnknownSize);
@@ -158,7 +158,7 @@ bool create_exclusively(const fs::path& path, std::string_view content, unsigned
     if (errno == EEXIST) return false;
     fail("create", path, errno);
   }
-  // A failure from here on leaves the file behind on purpose: empty means taken.
+  // A failure from here on leaves the file behind on purpose: an empty file counts as taken.
   write_all(fd.get(), content, path);
   if (::fsync(fd.get()) != 0) fail("write", path, errno);
   sync_folder(path.parent_path());
@@ -199,7 +199,7 @@ bool is_own(const fs::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return false;
   if (status.st_uid == ::geteuid()) return true;
-  // Some file systems give all files one owner: a new file of ours then has the same.
+  // Some file systems assign one owner to all files: a new file then has the same owner.
   const fs::path parent = S_ISDIR(status.st_mode) ? path : path.parent_path();
   const fs::path folder = parent.empty() ? fs::path(".") : parent;
   Descriptor fd(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));

@@ -7,15 +7,15 @@
 
 namespace hpcbench {
 
-/// The bytes of a file; UnavailableError if it cannot be read.
+/// Returns the bytes of a file; UnavailableError if it cannot be read.
 std::string read_file(const std::filesystem::path& path);
-/// The same; absent if there is no such file. Any other failure is an UnavailableError.
+/// Like read_file, but nullopt if the file does not exist. Any other failure is an UnavailableError.
 std::optional<std::string> read_file_if_there(const std::filesystem::path& path);
-/// At most the last `limit` bytes of a file, empty if it cannot be read.
+/// Returns at most the last `limit` bytes of a file; empty if it cannot be read.
 std::string read_tail(const std::filesystem::path& path, std::size_t limit);
 
-// Modes of new files and folders, from which the umask takes away more. What belongs to a study is for its owner alone to
-// write; what a user asks for by name follows the umask alone.
+// Modes of new files and folders, before the umask. Only the owner may write the files of a study; files that the user names
+// follow the umask alone.
 inline constexpr unsigned kStudyFile = 0644;
 inline constexpr unsigned kSecretFile = 0600;  // a lock, so that no reader can hold it
 inline constexpr unsigned kStudyFolder = 0755;
@@ -34,22 +34,22 @@ bool create_exclusively(const std::filesystem::path& path, std::string_view cont
 /// Copies the bytes of a file, without its permissions. Returns why that failed; empty if it did not.
 std::string copy_contents(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// syncfs of the file system that holds `path`: one call makes a whole batch durable.
+/// Calls syncfs for the file system that holds `path`: one call makes a whole batch durable.
 void sync_file_system(const std::filesystem::path& path);
 
-/// Makes the folder, and those above it that are missing. UnavailableError with the reason.
+/// Creates the folder and its missing parents. UnavailableError with the reason.
 void make_folders(const std::filesystem::path& path, unsigned mode = kStudyFolder);
 
-/// Whether this user owns the file or folder (not what a link names), as far as its file system tells owners apart. False
-/// where it does not exist.
+/// Returns whether this user owns the file or folder itself (not the target of a link), as far as its file system distinguishes
+/// owners. False if it does not exist.
 bool is_own(const std::filesystem::path& path);
-/// Whether, moreover, no other user can write it.
+/// Returns whether is_own() holds and no other user can write it.
 bool is_own_alone(const std::filesystem::path& path);
 
-/// A new folder where temporary files go (TMPDIR, else /tmp), its name beginning with `name`. UnavailableError with the reason.
+/// Creates a folder in TMPDIR, else /tmp, whose name begins with `name`; returns its path. UnavailableError with the reason.
 std::string make_temporary_folder(const std::string& name);
 
-/// What the standard library says of a file or folder that cannot be used, as UnavailableError says it.
+/// Returns the message of an UnavailableError for an error of the standard library.
 std::string describe(const std::filesystem::filesystem_error& error);
 
 /// An open file descriptor, closed at the end of the scope.
@@ -68,8 +68,8 @@ class Descriptor {
   int fd_;
 };
 
-/// Opens a file of a study for writing, and creates it if it does not exist; `flags` as of open(2): O_APPEND, O_EXCL, O_TRUNC.
-/// Follows no link and waits for no pipe. -1 with errno where that fails: ELOOP for anything but a plain file.
+/// Opens a file of a study for writing and creates it if it does not exist; `flags` as of open(2): O_APPEND, O_EXCL, O_TRUNC.
+/// Follows no link and never waits for a pipe. Returns -1 and sets errno on failure: ELOOP for anything but a plain file.
 Descriptor open_study_file(const std::filesystem::path& path, int flags, unsigned mode = kStudyFile);
 /// Describes errno after open_study_file failed.
 std::string why_not_opened(int code);

@@ -71,13 +71,13 @@ std::string process_text(int pid, const char* file) {
   try {
     return read_file_if_there(fmt::format("/proc/{}/{}", pid, file)).value_or("");
   } catch (const UnavailableError&) {
-    return "";  // ESRCH: it ended while we read
+    return "";  // ESRCH: the process ended during the read
   }
 }
 
 std::optional<ProcessIdentity> identify_process(int pid) {
   const std::string stat = process_text(pid, "stat");
-  // The command's name, in brackets, may hold anything; fields are counted from the last bracket: state is the third.
+  // The name, in brackets, may contain anything. Fields are counted from the last bracket: the state is the third.
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
   const std::vector<std::string> fields = split(std::string_view(stat).substr(name_end + 2), ' ');

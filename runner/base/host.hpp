@@ -5,7 +5,7 @@
 
 namespace hpcbench {
 
-/// One process of one host for all time: hosts reuse pids.
+/// Identifies one process of one host permanently: hosts reuse pids.
 struct ProcessIdentity {
   std::string host;
   std::string boot_id;  // /proc/sys/kernel/random/boot_id
@@ -17,31 +17,31 @@ struct ProcessIdentity {
 
 std::string host_name();
 std::string boot_id();
-/// The identity of a process of this host that is alive (a zombie is not); absent if there is none.
+/// Returns the identity of a process of this host that is alive (a zombie is not); nullopt if there is none.
 std::optional<ProcessIdentity> identify_process(int pid);
 ProcessIdentity this_process();
-/// A file of /proc/PID (`comm`, `cmdline`, `environ`); empty if it cannot be read: the process is gone, or another user's.
+/// Returns a file of /proc/PID (`comm`, `cmdline`, `environ`); empty for an ended process, or one of another user.
 std::string process_text(int pid, const char* file);
-/// Whether that very process still runs. Absent if it belongs to another host, or to an earlier boot seen from elsewhere.
+/// Returns whether this very process still runs; nullopt if it belongs to another host, or to an earlier boot of it.
 std::optional<bool> is_alive(const ProcessIdentity& process);
 
-/// `count` hex digits from the kernel's random source.
+/// Returns `count` hex digits from the kernel's random source.
 std::string random_hex(int count);
 
-/// First `hex_digits` hex digits of the SHA-256 (FIPS 180-4) of `bytes`.
+/// Returns the first `hex_digits` hex digits of the SHA-256 (FIPS 180-4) of `bytes`.
 std::string sha256_hex(const std::string& bytes, int hex_digits = 64);
-/// The same, all of it, of a file of any size; absent if it cannot be read.
+/// Returns the whole SHA-256 of a file of any size; nullopt if it cannot be read.
 std::optional<std::string> sha256_of_file(const std::string& path);
 
-/// The folder that holds this program's executable.
+/// Returns the folder that holds this program's executable.
 std::string program_folder();
 
-/// The built-in trainer, which lies beside this program; it may not be there.
+/// Returns the path of the built-in trainer, beside this program; the file may not exist.
 std::string trainer_program();
 
-/// Seconds since the epoch, for time stamps only.
+/// Returns the seconds since the epoch, for time stamps only.
 double unix_time_s();
-/// Seconds of the monotonic clock, for durations only.
+/// Returns the seconds of the monotonic clock, for durations only.
 double monotonic_s();
 
 }  // namespace hpcbench

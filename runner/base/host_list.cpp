@@ -17,7 +17,7 @@ bool is_all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// `07 08 20` of `07-08,20`, what stands between brackets; absent where it is no such text.
+/// Returns `07 08 20` for `07-08,20`, the text inside brackets; nullopt for any other text.
 std::optional<std::vector<std::string>> numbers_of(std::string_view ranges) {
   std::vector<std::string> numbers;
   for (const std::string& range : split(ranges, ',')) {
@@ -36,7 +36,7 @@ std::optional<std::vector<std::string>> numbers_of(std::string_view ranges) {
   return numbers.empty() ? std::nullopt : std::optional(std::move(numbers));
 }
 
-/// The names of one entry, `a[1-4]b[2,5]-ib`; absent where it is none.
+/// Returns the names of one entry, `a[1-4]b[2,5]-ib`; nullopt if the entry is invalid.
 std::optional<std::vector<std::string>> names_of(std::string_view entry) {
   std::vector<std::string> names = {""};
   while (!entry.empty()) {
@@ -57,7 +57,7 @@ std::optional<std::vector<std::string>> names_of(std::string_view entry) {
   return names;
 }
 
-/// Split at the commas that stand outside of brackets.
+/// Splits the list at the commas outside brackets.
 std::vector<std::string_view> entries_of(std::string_view list) {
   std::vector<std::string_view> entries;
   std::size_t begin = 0;

@@ -7,11 +7,11 @@
 
 namespace hpcbench {
 
-/// Most names that a list is expanded to.
+/// Maximum number of names in an expanded list.
 inline constexpr std::size_t kMostHosts = 65'536;
 
-/// The names of a list of hosts as Slurm writes it, in its order: `n07 n08 m3` of `n[07-08],m3`, `a1b2 a1b5` of `a1b[2,5]`.
-/// Total: empty where it is no such list, or one of more than kMostHosts names.
+/// Returns the names of a host list in Slurm's notation, in its order: `n07 n08 m3` for `n[07-08],m3`, `a1b2 a1b5` for
+/// `a1b[2,5]`. Total: empty for any other text and for more than kMostHosts names.
 std::vector<std::string> expand_host_list(std::string_view list);
 
 }  // namespace hpcbench

@@ -2,10 +2,10 @@
 
 namespace hpcbench {
 
-/// From now on SIGINT, SIGTERM and SIGHUP set a note instead of ending the program, which first leaves its jobs in order.
+/// From now on SIGINT, SIGTERM and SIGHUP set a flag instead of ending the program, which first leaves its jobs in order.
 void catch_interrupts();
 
-/// The signal received, 0 for none.
+/// Returns the signal received, 0 for none.
 int interrupted();
 
 }  // namespace hpcbench

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 
-/// Walks over one JSON text. Each function moves past what it names and says whether it was there.
+/// Walks over one JSON text. Each function moves past the element in its name and returns whether it was present.
 class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
@@ -67,7 +67,7 @@ class JsonScanner {
     }
   }
 
-  /// An object or an array; what it holds goes to `members` or `items` where they are given.
+  /// Reads an object or an array; stores its content in `members` or `items` if they are given.
   bool list(char open, char close, int depth, JsonMembers* members, std::vector<std::string_view>* items) {
     if (!take(open)) return false;
     blanks();
@@ -133,7 +133,7 @@ class JsonScanner {
   const char* end_;
 };
 
-/// json_unquote for text of unknown origin: lone surrogates and bytes that are no UTF-8 become U+FFFD.
+/// Unquotes text of unknown origin: lone surrogates and invalid UTF-8 become U+FFFD.
 std::string safe_unquote(std::string_view literal) {
   std::string text = json_unquote(literal);
   return is_utf8(text) ? text : json_unquote(json_quote(text));

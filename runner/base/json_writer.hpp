@@ -14,12 +14,12 @@
 
 namespace hpcbench {
 
-/// Text that is one JSON value already.
+/// Text that is already one JSON value.
 struct JsonText {
   std::string text;
 };
 
-/// How an object or a list is laid out: `{"a":1,"b":2}`, `{"a": 1,"b": 2}`, or each member on its own line.
+/// The layout of an object or a list: `{"a":1,"b":2}`, `{"a": 1,"b": 2}`, or each member on its own line.
 enum class JsonLayout { compact, spaced, lines };
 
 /// Writes JSON as text, value by value: it keeps numbers as people spelled them, and a hundred thousand rows cost no tree. All
@@ -48,10 +48,10 @@ class JsonWriter {
   JsonWriter& member(std::string_view name, const T& value) {
     return key(name).value(value);
   }
-  /// The next member, element or end starts a line with so many blanks.
+  /// Begins a line with this many blanks before the next member, element or end.
   JsonWriter& break_line(int blanks);
 
-  /// The text since the last call. Writing may continue.
+  /// Returns the text since the previous call. Writing may continue.
   std::string take() { return std::exchange(text_, {}); }
   void reserve(std::size_t bytes) { text_.reserve(bytes); }
   std::size_t size() const { return text_.size(); }
@@ -76,7 +76,7 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
-/// The value as JSON.
+/// Returns the value as JSON.
 template <class T>
 std::string to_json(const T& value, int indent = 2) {
   JsonWriter json(indent);
@@ -84,10 +84,10 @@ std::string to_json(const T& value, int indent = 2) {
   return json.take();
 }
 
-/// Seconds with a fixed number of decimals.
+/// Returns seconds with a fixed number of decimals.
 inline JsonText json_time(double seconds, int decimals = 3) { return {fmt::format("{:.{}f}", seconds, decimals)}; }
 
-/// `null` for an empty text.
+/// Returns `null` for an empty text.
 inline std::optional<std::string> text_or_null(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }

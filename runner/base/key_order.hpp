@@ -10,7 +10,7 @@
 
 namespace hpcbench {
 
-/// The elements in the order of their keys, those of equal keys in the order of the list. `key_of` gives an element's
+/// Returns the elements in the order of their keys, those of equal keys in the order of the list. `key_of` gives an element's
 /// AttemptKey by reference. Sorts the first bytes of the keys, which lie side by side, and follows them only where they are
 /// equal: of many runs the keys themselves no longer fit into the caches.
 template <class Element, class KeyOf>

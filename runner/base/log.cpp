@@ -30,7 +30,7 @@ std::unique_ptr<spdlog::formatter> line_formatter() {
   return std::make_unique<spdlog::pattern_formatter>(kPattern, spdlog::pattern_time_type::utc, "\n");
 }
 
-/// A write over RLIMIT_FSIZE sends SIGXFSZ, which would end us. Ignored for good, every job would inherit that.
+/// Ignores SIGXFSZ, which a write over RLIMIT_FSIZE sends, during a write only: jobs would inherit a permanent setting.
 class NoFileSizeSignal {
  public:
   NoFileSizeSignal() {
@@ -53,8 +53,8 @@ class NoFileSizeSignal {
   bool sent_ = false;
 };
 
-/// The end of a file that several processes write: each record in one write(2) with O_APPEND. spdlog's own files go through
-/// stdio, which cuts long lines, and its rotation truncates what another process writes.
+/// Appends to a file that several processes write: each record in one write(2) with O_APPEND. spdlog's own files use stdio,
+/// which cuts long lines, and its rotation truncates records of other processes.
 class SharedFile : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   SharedFile(std::string path, std::uint64_t most_bytes)
@@ -95,13 +95,13 @@ class SharedFile : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
       note_problem(errno);
       return;
     }
-    torn_ = static_cast<std::size_t>(count) != line.size();  // a disk that filled up: the next record begins a line
+    torn_ = static_cast<std::size_t>(count) != line.size();  // the disk filled up: the next record begins a line
     if (torn_) note_problem(ENOSPC);
   }
 
   std::string numbered(int number) const { return number == 0 ? path_ : fmt::format("{}.{}", path_, number); }
 
-  /// Whether PATH is the file that we write.
+  /// Returns whether PATH is the file that this process writes.
   bool is_current(const struct stat& ours) const {
     struct stat there {};
     return ::stat(path_.c_str(), &there) == 0 && there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
@@ -116,11 +116,11 @@ class SharedFile : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
     const bool refused = ::fcntl(file_.get(), F_SETLK, &lock) != 0 && (errno == EACCES || errno == EAGAIN);
-    if (refused) return;  // another process rotates right now; this record still goes to the old file
+    if (refused) return;  // another process is rotating; this record still goes to the old file
     if (!removed && is_current(ours)) {
       for (int number = 2; number > 0; --number) ::rename(numbered(number - 1).c_str(), numbered(number).c_str());
     }
-    open();  // and the lock goes with the old file
+    open();  // the lock goes with the old file
   }
 
   std::string path_;
@@ -130,7 +130,7 @@ class SharedFile : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
   std::optional<std::string> problem_;
 };
 
-/// Standard error, as -v asks for.
+/// Standard error, for -v.
 class StandardError : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   StandardError() : base_sink(line_formatter()) {}

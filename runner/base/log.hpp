@@ -8,7 +8,7 @@
 
 namespace hpcbench {
 
-/// A record of what hpcbench did, for whoever looks for a mistake later:
+/// A record of the actions of hpcbench, for finding mistakes later:
 ///
 ///     2026-11-23T08:41:46.123Z [4711] info submitted 3f2a.../r01/a1 as job 815_0
 ///
@@ -19,35 +19,35 @@ enum class LogLevel { debug, info, warning, error, off };
 
 std::optional<LogLevel> parse_log_level(std::string_view name);
 
-/// The least level that is written; `info` at first.
+/// Sets the lowest level that is written; initially `info`.
 void set_log_level(LogLevel level);
-/// Every record goes to standard error, too.
+/// Turns on or off that every record also goes to standard error.
 void print_log(bool on);
 
-/// Records go to the end of this file from now on. Several processes may write one file, each line in one call. At `most_bytes`
-/// the file becomes PATH.1, PATH.1 becomes PATH.2, and that goes. Who rotates holds an fcntl lock on the file and looks first
-/// whether PATH still is that file, so two never rotate one after the other; who finds that another has, goes on in the new
-/// file. Where a file system has no locks, two at once may drop the oldest file too early.
+/// Directs records to the end of this file. Several processes may write one file, each line in one call. At `most_bytes` the
+/// file becomes PATH.1, PATH.1 becomes PATH.2, and the old PATH.2 is deleted. A process that rotates holds an fcntl lock and
+/// first checks that PATH still is its file, so that two never rotate one after the other; one that finds a rotated file
+/// continues in the new one. Without locks in the file system, two at once may delete the oldest file too early.
 void open_log(const std::string& path, std::uint64_t most_bytes = 10'000'000);
 void close_log();
-/// The file that records go to, to be put back later; records go to `file` from now on (empty: to none).
+/// Directs records to `file` (empty: to none) and returns the previous file, which can be restored later.
 struct LogFile;
 std::shared_ptr<LogFile> swap_log(const std::shared_ptr<LogFile>& file);
 
-/// How a record spells this text.
+/// Returns the spelling of this text in a record.
 std::string escaped_for_log(std::string_view text);
 
-/// The error of opening the file, or its first failure; absent: none.
+/// Returns the error of opening the file, or the first failed write; nullopt if there was none.
 std::optional<std::string> log_problem();
 
 void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 void log_error(std::string_view text);
-/// A message that the terminal has shown: to the file alone.
+/// Records a message that the terminal has shown: in the file alone.
 void log_said(std::string_view text);
 
-/// Whether records of this level go anywhere: spares texts that are expensive to make.
+/// Returns whether records of this level are written anywhere, so that callers can skip expensive texts.
 bool is_logged(LogLevel level);
 
 }  // namespace hpcbench

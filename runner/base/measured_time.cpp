@@ -20,20 +20,20 @@ constexpr unsigned long long kHourS = 3600;
 constexpr unsigned long long kDayS = 86400;
 constexpr std::string_view kDigits = "0123456789";
 
-/// `m` is a minute beside a number.
+/// Returns the seconds of a unit beside a number, where `m` is a minute.
 std::optional<double> seconds_of_unit(std::string_view word) {
   return word == "m" ? std::optional(static_cast<double>(kMinuteS)) : unit_factor(std::string(word), "s");
 }
 
-/// Digits with at most one point in them; no sign, no exponent.
+/// Returns the leading digits with at most one point; no sign, no exponent.
 std::string_view leading_decimal(std::string_view text) {
   return text.substr(0, std::min(text.find_first_not_of("0123456789."), text.size()));
 }
 
-/// A sum of decimals times units, without rounding errors as far as 64 bits hold it.
+/// A sum of decimals times units, without rounding errors while 64 bits hold it.
 class SecondsSum {
  public:
-  /// False if the text is no decimal.
+  /// Returns false if the text is no decimal.
   bool add(std::string_view decimal, double unit_s) {
     if (decimal.empty() || leading_decimal(decimal).size() != decimal.size()) return false;
     double amount = 0;
@@ -76,14 +76,14 @@ class SecondsSum {
   struct Part {
     unsigned long long digits = 0;
     unsigned long long factor = 1;
-    int exponent = 0;  // of ten, below the digits
+    int exponent = 0;  // power of ten, below the digits
   };
   std::vector<Part> parts_;
   long double rounded_ = 0;
   bool is_exact_ = true;
 };
 
-/// `1-02:03:04.5`, `1-02:03`, `1:03:48`, `63:48`.
+/// Parses `1-02:03:04.5`, `1-02:03`, `1:03:48`, `63:48`.
 std::optional<double> parse_clock(std::string_view text) {
   SecondsSum sum;
   const std::size_t dash = text.find('-');
@@ -108,12 +108,12 @@ std::optional<double> parse_clock(std::string_view text) {
   return sum.value();
 }
 
-/// Bytes above ASCII are of the micro sign.
+/// Letters and bytes above ASCII, which belong to the micro sign.
 bool is_unit_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// `63 min 48 s`: numbers, each with its unit, no unit twice.
+/// Parses `63 min 48 s`: numbers, each with its unit, no unit twice.
 std::optional<double> parse_units(std::string_view text) {
   SecondsSum sum;
   double smallest = 0;
@@ -130,7 +130,7 @@ std::optional<double> parse_units(std::string_view text) {
   return smallest > 0 ? std::optional(sum.value()) : std::nullopt;
 }
 
-/// The end of `5m11.80s`, `19m 3.52s`: parts of a number and a unit.
+/// Returns the end of `5m11.80s`, `19m 3.52s`: pairs of a number and a unit.
 std::size_t length_of_units(std::string_view text) {
   std::size_t end = 0;
   int parts = 0;

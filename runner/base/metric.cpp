@@ -33,11 +33,11 @@ std::string describe_where(const Condition& where) {
 
 namespace {
 
-/// Units that a program completes once for its whole problem: with weak scaling each of them grows.
+/// Units that count steps over the whole problem of a program: under weak scaling each step grows.
 constexpr std::array kSteps = {"1",        "it",        "its",   "iter",    "iters", "iteration", "iterations", "step", "steps",
                                "timestep", "timesteps", "batch", "batches", "epoch", "epochs",    "run",        "runs"};
 constexpr std::array kRateEndings = {"FLOPS", "bps", "Bps", "IOPS", "LUPS", "GUPS", "TEPS", "fps", "qps"};
-/// Behind a unit in a name: tokens_per_s_median.
+/// Statistics behind a unit in a name: tokens_per_s_median.
 constexpr std::array kStatistics = {"mean", "median", "avg", "average", "max", "min", "last", "total"};
 
 template <std::size_t kCount>
@@ -45,7 +45,7 @@ bool is_word(const std::array<const char*, kCount>& words, std::string_view word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// `tokens/s/GPU`, by its words between the slashes.
+/// Returns the kind of a unit such as `tokens/s/GPU`, by its words between the slashes.
 MetricKind kind_of_unit(const std::string& unit) {
   MetricKind kind;
   const std::string first = unit.substr(0, unit.find('/'));
@@ -109,7 +109,7 @@ MetricKind kind_of_metric(const std::string& name, const std::string& unit, std:
   }
   if (!kind.scales && !declared) kind.per.clear();
   if (!declared || declared == kind.better) return kind;
-  // Against its unit (errors/s), or without one: a figure of merit counts as a rate of the whole run, unless it is a share.
+  // A rate with a foreign unit (errors/s) or none: a figure of merit counts as a rate of the whole run, unless it is a share.
   const bool is_figure = declared == Better::higher && !kind.better && unit != "%" && !name.ends_with("_percent");
   return {declared, is_figure, is_figure, is_figure ? kind.per : ""};
 }

@@ -23,13 +23,13 @@ struct MetricKind {
   bool counts_work = false;      // tokens/s grows with the size under weak scaling; s and it/s do not
   std::string per = {};          // `gpus`: each value is of one GPU (rank, node, core); empty: of the whole run
 };
-/// `declared`: the metric's own `better`, which wins.
+/// Returns the kind of a metric. `declared`, the metric's own `better`, wins.
 MetricKind kind_of_metric(const std::string& name, const std::string& unit, std::optional<Better> declared);
 
-/// The unit that a metric's name holds: `tokens/s` of tokens_per_s, `ms` of step_ms; empty where there is none.
+/// Returns the unit in a metric's name: `tokens/s` for tokens_per_s, `ms` for step_ms; empty if it holds none.
 std::string unit_in_name(const std::string& name);
 
-/// How a program that writes no events is measured (docs/sources.md).
+/// How to measure a program that writes no events (docs/sources.md).
 struct Metric {
   std::string name;
   std::string file;                        // glob, relative to the attempt's folder, then to the working directory
@@ -37,13 +37,13 @@ struct Metric {
   std::string unit = {};                   // `s`, `bytes` ...; empty if not given
   std::optional<std::string> series = {};  // `epoch`, `step`: keep all values; absent: one value
   std::string source = "pattern";          // one of metric_source_keys(), or `formula`
-  std::string index = {};                  // what numbers or names the points: column, member, group; empty: numbered from 1
+  std::string index = {};                  // column, member or group that names or numbers the points; empty: numbered from 1
   std::string take = "last";               // which of several values of one run counts (base/take.hpp)
   long long skip = 0;                      // the first values that `take` leaves out
   // Of `column` and `pointer`: the line of the heading, or where JSON begins; the lines above are no data.
   std::string header = {};    // the first line that this pattern matches; empty: not given
   long long header_line = 0;  // or this one, from 1; 0: not given
-  // Of the same: what other cells of the row, or members of the innermost object around the value, must be.
+  // For `column` and `pointer`: required values of other cells of the row, or of members of the innermost object.
   Condition where = {};
   DecimalMark decimal = DecimalMark::unknown;  // of the numbers in its files; unknown: not declared
   std::vector<std::string> context = {};       // patterns of earlier lines whose groups `index` may name
@@ -51,29 +51,29 @@ struct Metric {
   // How values compare; no part of the rules by which files are read.
   std::optional<Better> better = {};  // absent: by the unit, else by the name
 
-  /// Computed from other metrics when a run is read: `selector` is its expression, and no file is read.
+  /// Returns whether the metric is computed from others when a run is read: `selector` is its expression, no file is read.
   bool is_formula() const { return source == "formula"; }
   bool has_header() const { return header_line > 0 || !header.empty(); }
 };
 
-/// Words that are conditions of `compare --fail-if`: a metric of such a name is ambiguous there.
+/// Returns whether a name is a condition of `compare --fail-if`: a metric of such a name is ambiguous there.
 bool is_gate_word(std::string_view name);
 
-/// Whether a cell, or a scalar of JSON as text, is one of the values: numbers by value, all else by its text.
+/// Returns whether a cell, or a scalar of JSON as text, is one of the values: numbers by value, all else by text.
 bool is_one_of(std::string_view cell, const std::vector<Value>& values);
 
-/// `cat is kernel or memcpy, pid is 0`: `where` for a person.
+/// Returns `where` as a message prints it: `cat is kernel or memcpy, pid is 0`.
 std::string describe_where(const Condition& where);
 
-/// `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`: the keys of which a metric has exactly one.
+/// Returns the keys of which a metric has exactly one: `pattern`, `column`, `pointer`, `tag`, `time`, `accounting`.
 const std::vector<std::string>& metric_source_keys();
 
-/// The metric as run.json and reading.json have it. Keys with default values are left out, so that rules of files without them
-/// keep their hash. `series` is the text of its name, or, where only the rule matters, whether it has one.
+/// Writes the metric as run.json and reading.json hold it. Keys with default values are left out, so that rules of files
+/// without them keep their hash. `series` is its name, or, where only the rule matters, whether it has one.
 void write_metric(JsonWriter& json, const Metric& metric, bool names_series);
 
 /// The names beside metrics and axes in the formulas and requirements of `success` of one work: the parameters with their
-/// values, and the derived values with their expressions, in order of need.
+/// values, and the derived values with their expressions, in order of dependency.
 struct FormulaNames {
   Bindings parameters;
   std::vector<std::pair<std::string, std::string>> derived;

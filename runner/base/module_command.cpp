@@ -6,7 +6,7 @@ namespace hpcbench {
 
 namespace {
 
-/// Whether `word` stands in a line by itself.
+/// Returns whether `line` contains `word` between separators of a shell.
 bool has_word(const std::string& line, std::string_view word) {
   constexpr std::string_view kBetween = " \t\n;&|(){}`";
   for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {

@@ -11,8 +11,8 @@
 
 namespace hpcbench {
 
-/// Values by name, sorted by it, as a std::map has them, but side by side: a record has a handful each of metrics and facts,
-/// and of a million records the nodes of trees would be most of the memory, and following them most of the time. Adding a name
+/// Values by name, sorted by name like a std::map, but stored side by side: a record has only a few metrics and facts, and
+/// among a million records the nodes of trees would take most of the memory, and following them most of the time. Adding a name
 /// that sorts before others moves these.
 template <class T>
 class NameMap {
@@ -35,9 +35,9 @@ class NameMap {
   bool empty() const { return sorted_.empty(); }
   void reserve(std::size_t size) { sorted_.reserve(size); }
 
-  /// The first name that is not before this one.
+  /// Returns the first name that does not sort before this one.
   const_iterator lower_bound(std::string_view name) const { return std::lower_bound(begin(), end(), name, is_before); }
-  /// One by one: of so few, most differ in size already.
+  /// Compares one by one: of so few names, most already differ in size.
   const_iterator find(std::string_view name) const {
     return std::find_if(begin(), end(), [&](const value_type& each) { return each.first == name; });
   }
@@ -49,7 +49,7 @@ class NameMap {
     return found->second;
   }
 
-  /// Adds the value unless the name has one; whether it did, and where the name is.
+  /// Adds the value unless the name has one. Returns the place of the name, and whether the value was added.
   template <class Given>
   std::pair<iterator, bool> emplace(std::string name, Given&& value) {
     const iterator place = place_of(name);
@@ -73,7 +73,7 @@ class NameMap {
 
  private:
   static bool is_before(const value_type& each, std::string_view name) { return each.first < name; }
-  /// Names mostly come sorted.
+  /// Checks the last name first: names are mostly added in order.
   iterator place_of(std::string_view name) {
     if (sorted_.empty() || sorted_.back().first < name) return end();
     return std::lower_bound(begin(), end(), name, is_before);

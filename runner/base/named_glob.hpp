@@ -19,7 +19,7 @@ class NamedGlob {
   /// As glob(3) takes it, with `*` for each name.
   std::string glob() const;
 
-  /// What a path that the glob matches gives.
+  /// The values in a path that the glob matches.
   struct Reading {
     std::vector<std::pair<std::string, std::string>> values;  // of the names
     std::vector<std::string> others;                          // what `*`, `?` and `[...]` before the last name stand for

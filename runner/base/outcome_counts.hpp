@@ -4,7 +4,7 @@
 
 namespace hpcbench {
 
-/// How far the runs are that are asked for.
+/// The progress of the requested runs.
 struct OutcomeCounts {
   long long asked = 0;
   long long ended = 0;  // with an outcome

@@ -52,23 +52,23 @@ namespace process = boost::process::v1;
 namespace process = boost::process;
 #endif
 
-constexpr long kShortestPauseNs = 500'000;  // between looks whether a tool has ended: Slurm's take some milliseconds
+constexpr long kShortestPauseNs = 500'000;  // between polls of a tool that is running: Slurm's tools take some milliseconds
 constexpr long kLongestPauseNs = 20'000'000;
-constexpr std::size_t kLongestToolText = 400;  // bytes of a tool's words in a message
+constexpr std::size_t kLongestToolText = 400;  // bytes of a tool's output in a message
 constexpr std::size_t kReadBytes = 1 << 16;
 
 // ---- Files of a tool ---------------------------------------------------------------------------------------------------
 
-/// Never 0, 1 or 2, one of which may be closed here: in the child a standard descriptor would overwrite it.
+/// Returns a descriptor above 2: 0, 1 or 2 may be closed here, and in the child a standard descriptor would overwrite it.
 Descriptor above_standard(int fd) {
   const Descriptor low(fd);
   return Descriptor(low.get() < 0 ? -1 : ::fcntl(low.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
-/// A file in memory that a tool writes to, or reads: unlike a pipe it never fills up, and nobody gets SIGPIPE.
+/// Creates a file in memory for a tool to read or write: unlike a pipe it never fills up and never causes SIGPIPE.
 Descriptor memory_file(const char* name) { return above_standard(::memfd_create(name, MFD_CLOEXEC)); }
 
-/// Standard input: /dev/null, or a file in memory that holds `text`.
+/// Opens standard input: /dev/null, or a file in memory that holds `text`.
 Descriptor input_file(const std::string& text) {
   if (text.empty()) return above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Descriptor file = memory_file("input");
@@ -100,7 +100,7 @@ std::string content_of(const Descriptor& file, std::size_t most_bytes) {
   return text;
 }
 
-/// What a tool gets and writes to; the last two are captured. -1: there is none.
+/// The open files of a tool; the last two are captured. -1: none.
 struct ToolFiles {
   Descriptor folder, input, output, errors;
 
@@ -112,10 +112,10 @@ ToolResult not_started(int error, std::string_view what) {
   return {ToolResult::Kind::not_started, error, {}, fmt::format("{}: {}", what, std::strerror(error))};
 }
 
-/// Absent if all are open; otherwise why the tool cannot be started.
+/// Opens the files. Returns nullopt if all are open; otherwise why the tool cannot be started.
 std::optional<ToolResult> open_files(const ToolCall& call, ToolFiles& files) {
   if (!call.folder.empty()) {
-    // Opened here: what goes wrong in the child cannot be told apart from the tool's own failure.
+    // Opened before the fork: a failure in the child could not be distinguished from a failure of the tool.
     files.folder = above_standard(::open(call.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (files.folder.get() < 0 || ::access(call.folder.c_str(), X_OK) != 0) return not_started(errno, call.folder);
   }
@@ -130,7 +130,7 @@ std::optional<ToolResult> open_files(const ToolCall& call, ToolFiles& files) {
 
 // ---- Start and end -----------------------------------------------------------------------------------------------------
 
-/// No handler of ours may run in the child between fork and exec.
+/// Blocks signals so that no handler of this process runs in the child between fork and exec.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -146,13 +146,13 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-/// Descriptors without CLOEXEC, which libraries open and callers leave to us, end at exec as well.
+/// Also closes at exec the descriptors without CLOEXEC that libraries open or that this process inherited.
 void close_others_at_exec() {
 #ifdef SYS_close_range
   constexpr unsigned kSetCloseOnExec = 4;  // CLOSE_RANGE_CLOEXEC
   if (::syscall(SYS_close_range, STDERR_FILENO + 1U, UINT_MAX, kSetCloseOnExec) == 0) return;
 #endif
-  // Kernels before 5.11 have no such call.
+  // Kernels before 5.11 lack this call.
   const long limit = std::min(::sysconf(_SC_OPEN_MAX), 65536L);
   for (int fd = STDERR_FILENO + 1; fd < limit; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
@@ -166,7 +166,7 @@ void reset_signals_of_tool() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// What Boost.Process calls in the child before exec, and here if exec fails. Only async-signal-safe calls.
+/// Boost.Process calls this in the child before exec, and here if exec fails. Only async-signal-safe calls.
 struct ToolSetup : process::extend::handler {
   const ToolCall& call;
   const ToolFiles& files;
@@ -193,7 +193,7 @@ struct ToolSetup : process::extend::handler {
   }
 };
 
-/// The environment as exec takes it: pointers into `entries`, which must outlive them.
+/// Returns the environment as exec takes it: pointers into `entries`, which must outlive them.
 std::vector<char*> pointers_to(std::vector<std::string>& entries) {
   std::vector<char*> pointers;
   for (std::string& entry : entries) pointers.push_back(entry.data());
@@ -201,7 +201,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& entries) {
   return pointers;
 }
 
-/// Its pid; 0 and `error` if it could not be started.
+/// Starts the tool and returns its pid; 0 and `error` if that failed.
 pid_t start_tool(const std::string& program, const ToolCall& call, const ToolFiles& files, std::error_code& error) {
   std::vector<std::string> entries = changed_environment(own_environment(), call.environment);
   std::vector<char*> environment = pointers_to(entries);
@@ -218,18 +218,18 @@ pid_t start_tool(const std::string& program, const ToolCall& call, const ToolFil
 }
 
 struct ToolEnd {
-  bool known = false;  // `status` is what waitpid gave
-  bool late = false;   // we killed it
+  bool known = false;  // `status` is that of waitpid
+  bool late = false;   // the tool was killed for its time limit
   bool too_long = false;
   int status = 0;
 };
 
-/// Whether the tool has said that it waits for something itself.
+/// Returns whether the tool has printed that it is waiting for something itself.
 bool says_it_waits(const ToolCall& call, const ToolFiles& files) {
   return !call.waiting_word.empty() && content_of(files.errors, call.most_bytes).find(call.waiting_word) != std::string::npos;
 }
 
-/// Waits for the process, until `end_s` at most and while it keeps within its bytes; then kills it and all of its session.
+/// Waits for the process until `end_s`, as long as it keeps within its bytes; then kills it and its whole session.
 ToolEnd wait_for_tool(pid_t pid, double end_s, const ToolCall& call, const ToolFiles& files) {
   const bool unlimited = call.output_fd >= 0 && std::isinf(end_s);
   bool waits = false;
@@ -264,13 +264,13 @@ ToolResult::Kind kind_of(const ToolEnd& end) {
   return WIFSIGNALED(end.status) ? ToolResult::Kind::killed : ToolResult::Kind::exited;
 }
 
-/// Whoever starts us may have asked the kernel to forget our children; then nobody could learn how a tool ended.
+/// Restores SIGCHLD: if the parent had told the kernel to discard ended children, no tool's status could be read.
 void keep_ends_of_children() {
   struct sigaction action {};
   if (::sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
 }
 
-/// The text's lines in one, without those that say nothing.
+/// Joins the text's lines into one and drops those without content.
 std::string one_line_of(std::string_view text) {
   std::string line;
   for (const std::string& part : split(text, '\n')) {
@@ -302,7 +302,7 @@ ToolResult run_tool(const ToolCall& call) {
   if (zero_byte) return not_started(EINVAL, call.argv.front() + ": an argument holds a zero byte");
   const std::string& name = call.argv.front();
   const std::optional<std::string> found = find_program(name);
-  // A path goes to exec in any case: it may be one of the tool's folder, and exec says why it cannot be executed.
+  // A path always goes to exec: it may be relative to the tool's folder, and exec reports why it cannot be executed.
   if (!found && name.find('/') == std::string::npos) return not_started(ENOENT, name);
   keep_ends_of_children();
   ToolFiles files;

@@ -59,7 +59,7 @@ std::string to_string(const AttemptKey& key) {
 
 std::optional<AttemptKey> parse_attempt_key(std::string_view text) {
   const std::size_t first = text.find('/');
-  const std::size_t last = text.rfind('/');  // another one between them is no part of a run's name
+  const std::size_t last = text.rfind('/');  // an earlier slash is no part of a run's name
   if (first == last) return std::nullopt;
   const std::string_view between = text.substr(first + 1, last - first - 1);
   const bool is_preparation = text.starts_with(kPrepare);

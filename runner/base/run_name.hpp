@@ -7,12 +7,12 @@
 
 namespace hpcbench {
 
-/// `plan` asks for repeats and `run` makes them; warm-ups come before them and never enter a statistic; imported runs were
-/// not started by hpcbench: they enter every statistic, and are no repeats. A preparation makes what other runs use; it counts
-/// in no table.
+/// The plan contains the repeats and `run` executes them. Warm-ups precede them and never enter a statistic. Imported runs were
+/// not started by hpcbench: they enter every statistic, but are no repeats. A preparation builds what other runs use; no table
+/// counts it.
 enum class RunKind { imported, repeat, warmup, preparation };
 
-/// Which run of a configuration: repeats `r01`, `r02` ..., imported runs `i01` ..., warm-ups `w01` ..., preparations `p01`.
+/// Names a run of a configuration: repeats `r01`, `r02` ..., imported runs `i01` ..., warm-ups `w01` ..., preparations `p01`.
 struct RunName {
   RunKind kind = RunKind::repeat;
   int number = 1;  // from 1
@@ -24,15 +24,15 @@ struct RunName {
   friend auto operator<=>(const RunName&, const RunName&) = default;
 };
 
-/// `r`, `i`, `w` or `p`: how the names of a kind begin.
+/// Returns the first letter of the names of a kind: `r`, `i`, `w` or `p`.
 char run_letter(RunKind kind);
 std::optional<RunKind> parse_run_letter(char letter);
 
-/// `r01`, `w02`, `r100`.
+/// Returns the name as text: `r01`, `w02`, `r100`.
 std::string to_string(RunName name);
 std::optional<RunName> parse_run_name(std::string_view text);
 
-/// One attempt of one run, and its folder below results/EXPERIMENT: `CONFIG_ID/r01/a1`; of a preparation `prepare/NAME-ID/a1`,
+/// One attempt of one run, and its folder below results/EXPERIMENT: `CONFIG_ID/r01/a1`; for a preparation `prepare/NAME-ID/a1`,
 /// where NAME-ID takes the place of the id.
 struct AttemptKey {
   std::string config_id;
@@ -42,7 +42,7 @@ struct AttemptKey {
   friend auto operator<=>(const AttemptKey&, const AttemptKey&) = default;
 };
 
-/// Its folder relative to the experiment's results.
+/// Returns the attempt's folder relative to the experiment's results.
 std::string to_string(const AttemptKey& key);
 std::optional<AttemptKey> parse_attempt_key(std::string_view text);
 

@@ -10,7 +10,7 @@
 namespace hpcbench {
 namespace {
 
-/// The JSON string that `text` begins with, its quotes included; absent if it has no end.
+/// Returns the JSON string at the beginning of `text`, including its quotes; nullopt if it has no end.
 std::optional<std::string_view> leading_string(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[i] == '"') return text.substr(0, i + 1);
@@ -38,7 +38,7 @@ std::map<std::string, std::string> series_json(const std::vector<SeriesPoint>& s
 }
 
 void read_points(const std::string& name, std::string_view json, std::vector<SeriesPoint>& into) {
-  // Not through scan_array: a study may have millions of points.
+  // Not by scan_array: a study may have millions of points.
   const char* at = json.data();
   const char* const end = at + json.size();
   long long words = 0;

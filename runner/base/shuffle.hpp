@@ -6,7 +6,7 @@
 
 namespace hpcbench {
 
-/// 0 to count - 1 in a random order that `seed` and `stream` alone decide, the same on every machine and for good.
+/// Returns 0 to count - 1 in a random order by `seed` and `stream`. Never change this: published orders depend on it.
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, std::uint64_t stream);
 
 }  // namespace hpcbench

@@ -35,10 +35,10 @@ constexpr std::string_view to_string(State state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
-/// Whether a person set an attempt aside: it then counts in no table. `measure_again`: its run gets a new attempt.
+/// Whether the user set an attempt aside: it then counts in no table. `measure_again`: its run gets a new attempt.
 enum class Standing { normal, set_aside, measure_again };
 
-/// The name for people. On disk and in what programs read the state between a plan and its submission is `intended`.
+/// Returns the name for people. For programs, the state between a plan and its submission is `intended`.
 constexpr std::string_view shown_name(State state) { return state == State::intended ? "waiting" : to_string(state); }
 
 constexpr std::optional<State> parse_state(std::string_view name) {

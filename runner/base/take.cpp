@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, Kind>, 8> kWords = {{
     {"median", Kind::quantile},
 }};
 
-/// `p95`, `p99.9`: digits, and a point with more of them.
+/// Returns `p95`, `p99.9`: digits, and a point with more of them.
 std::optional<double> percentile(std::string_view word) {
   if (!word.starts_with('p')) return std::nullopt;
   word.remove_prefix(1);

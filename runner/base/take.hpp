@@ -15,14 +15,14 @@ struct Take {
   double p = 0.5;  // of a quantile, between 0 and 1
 };
 
-/// `last`, `first`, `min`, `max`, `sum`, `count`, `mean`, `median`, `p95`, `p99.9`; absent for any other word.
+/// Parses `last`, `first`, `min`, `max`, `sum`, `count`, `mean`, `median`, `p95`, `p99.9`; nullopt for any other word.
 std::optional<Take> parse_take(std::string_view word);
 
-/// The word for what a published value is of its n runs: `mean` also of `Average`, `avg`. Absent for any other word.
+/// Returns which statistic of its n runs a published value is: `mean` also for `Average`, `avg`. nullopt for any other word.
 std::optional<std::string> parse_statistic(std::string_view word);
 inline constexpr const char* kStatisticWords = "mean, median, min, max, or a percentile such as p95";
 
-/// Hyndman and Fan 1996, type 7: linear between the order statistics around (n - 1) p. `sorted` ascending and not empty.
+/// Returns the quantile by Hyndman and Fan 1996, type 7: linear around (n - 1) p. `sorted` ascending and not empty.
 double quantile(const std::vector<double>& sorted, double p);
 
 }  // namespace hpcbench

@@ -4,29 +4,29 @@
 
 namespace hpcbench {
 
-/// Whether a person watches this stream: a terminal that is not `dumb`.
+/// Returns whether a person watches this stream: a terminal that is not `dumb`.
 bool stderr_is_terminal();
 bool stdout_is_terminal();
 
-/// The size of the terminal that standard output is; 0 x 0 where it is none, or does not say.
+/// The size of the terminal on standard output; 0 x 0 if it is no terminal or does not report its size.
 struct TerminalSize {
   int columns = 0;
   int rows = 0;
 };
 TerminalSize stdout_size();
 
-/// Asks on the terminal; with `yes` it asks nothing. InputError without a terminal.
+/// Asks the user to confirm; with `yes` it does not ask. InputError without a terminal.
 bool confirm(const std::string& question, bool yes);
 
-/// Data goes to standard output, whole.
+/// Prints data to standard output, completely.
 void print_data(const std::string& text);
-/// Messages go to standard error, a line each, and into the log.
+/// Prints messages to standard error, a line each, and records them in the log.
 void say(const std::string& line);
 
-/// Messages begin with `NAME: ` from now on, where they do not anyway; empty: as they are. For one of several studies.
+/// Prefixes messages with `NAME: ` from now on, unless they begin so; empty: no prefix. For one of several studies.
 void speak_for(const std::string& name);
 
-/// From here on standard error gets warnings and errors alone (-q).
+/// From now on standard error gets only warnings and errors (-q).
 void be_quiet();
 bool is_quiet();
 

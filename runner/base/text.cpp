@@ -12,7 +12,7 @@ namespace hpcbench {
 
 namespace {
 
-/// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none (Unicode 15, table 3-7).
+/// Returns the length of the well-formed UTF-8 sequence at the start of `text`, 0 if it is ill-formed (Unicode 15, table 3-7).
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
@@ -170,7 +170,7 @@ std::string json_unquote(std::string_view literal) {
 std::string shell_quote(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) throw InputError("error: a NUL byte cannot be part of a program's argument");
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  // A leading `=` or `~` means something to some shells; the empty word needs quotes to exist.
+  // Some shells interpret a leading `=` or `~`; the empty word needs quotes to exist.
   if (!text.empty() && text.front() != '=' && text.find_first_not_of(kPlain) == std::string_view::npos)
     return std::string(text);
   std::string out = "'";

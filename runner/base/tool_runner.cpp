@@ -15,7 +15,7 @@ namespace hpcbench {
 
 namespace {
 
-constexpr std::size_t kLoggedBytes = 2000;  // of an answer; a poll may list a thousand jobs
+constexpr std::size_t kLoggedBytes = 2000;  // logged bytes of an answer; a poll may list a thousand jobs
 constexpr std::size_t kLoggedBytesDebug = 200'000;
 
 std::string shown_command(const ToolCall& call) {
@@ -66,7 +66,7 @@ bool is_kept_for_tools(std::string_view variable) {
 
 ToolResult ProcessToolRunner::perform(const ToolCall& call) {
   ToolCall plain = call;
-  // The messages that are told apart are English ones.
+  // The messages that hpcbench recognises are English.
   plain.environment["LC_ALL"] = "C.UTF-8";
   plain.environment["SLURM_TIME_FORMAT"] = "standard";
   for (const std::string& entry : own_environment()) {

@@ -112,15 +112,15 @@ constexpr std::array kUnitPrefixes = {UnitPrefix{"Ki", 0x1p10}, UnitPrefix{"Mi",
                                       UnitPrefix{"K", 1e3},     UnitPrefix{"M", 1e6},     UnitPrefix{"G", 1e9},
                                       UnitPrefix{"T", 1e12},    UnitPrefix{"P", 1e15},    UnitPrefix{"", 1}};
 
-/// The words that a text may mean; `spelling` is how it is written.
+/// The words that a text may mean; `spelling` is the written form.
 struct FoundUnitWord {
   UnitWord word;
   std::string spelling;
 };
 
-using UnitWords = std::map<std::string, std::vector<FoundUnitWord>>;  // by their lower case
+using UnitWords = std::map<std::string, std::vector<FoundUnitWord>>;  // by their lower-case form
 
-/// All words, and the prefixed ones. A prefix that ends with `i` is of bytes.
+/// Returns all words, including the prefixed ones. A prefix that ends with `i` belongs to bytes.
 UnitWords make_unit_words() {
   UnitWords words;
   for (const KnownUnitWord& known : kUnitWords)
@@ -142,14 +142,14 @@ const std::vector<FoundUnitWord>& words_of_any_case(std::string_view text) {
   return found == kWords.end() ? kNone : found->second;
 }
 
-/// Letters whose case has a meaning: `Mb` is a megabit to many, and `mW` is a thousandth of `W`.
+/// Returns whether the case of the letters changes the meaning: `Mb` is a megabit to many, and `mW` is a thousandth of `W`.
 bool is_ambiguous_case(std::string_view text, const UnitWord& meant) {
   if (meant.base == "byte") return text.ends_with('b');
   const bool takes_thousandths = meant.base == "J" || meant.base == "W" || meant.base == "Hz";
   return takes_thousandths && meant.factor >= 1e3 && (text.front() == 'm' || text.front() == 'p');
 }
 
-/// A known word in other letters, where only one is meant: `Sec`, `GFLOP`, `TOKENS`; not `mb`.
+/// Returns the known word for another spelling of its letters' case, if only one is meant: `Sec`, `GFLOP`, `TOKENS`; not `mb`.
 std::optional<UnitWord> word_of_other_case(std::string_view text) {
   const std::vector<FoundUnitWord>& found = words_of_any_case(text);
   if (found.empty() || is_ambiguous_case(text, found.front().word)) return std::nullopt;
@@ -160,7 +160,7 @@ std::optional<UnitWord> word_of_other_case(std::string_view text) {
   return is_one ? std::optional(first) : std::nullopt;
 }
 
-/// Any other word is a unit of its own: `Cells` and `cell` are the same one.
+/// Returns a unit of its own for an unknown word: `Cells` and `cell` are the same unit.
 UnitWord unit_word_of(std::string_view text) {
   for (const FoundUnitWord& found : words_of_any_case(text)) {
     if (found.spelling == text) return found.word;
@@ -173,7 +173,7 @@ UnitWord unit_word_of(std::string_view text) {
 
 bool is_counted(std::string_view base) { return base == "gpu" || base == "rank" || base == "node" || base == "core"; }
 
-/// `GB/s` is 1e9 of byte / s.
+/// A parsed unit: `GB/s` is 1e9 of byte / s.
 struct ParsedUnit {
   std::string above;
   std::vector<std::string> below;  // sorted
@@ -181,7 +181,7 @@ struct ParsedUnit {
   bool is_known = true;
 };
 
-/// A quotient of two times, ns/day or days/ns, has a simulated and a passed one: they are not each other's multiples.
+/// Of two times in a quotient, ns/day or days/ns, one is simulated and one elapsed: neither is a multiple of the other.
 void tell_times_apart(std::vector<UnitWord>& words) {
   const auto is_time = [](const UnitWord& word) { return word.base == "s"; };
   if (!is_time(words.front()) || std::none_of(words.begin() + 1, words.end(), is_time)) return;

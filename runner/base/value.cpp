@@ -66,7 +66,7 @@ std::optional<Decimal> read_decimal(std::string_view text) {
   return result;
 }
 
-/// Plain notation for magnitudes that people write plainly, scientific otherwise: one spelling a value.
+/// Returns plain notation for magnitudes that people write plainly, scientific otherwise: one spelling for each value.
 std::string canonical_decimal(const Decimal& decimal) {
   if (decimal.digits.empty()) return "0";
   const auto count = static_cast<long long>(decimal.digits.size());

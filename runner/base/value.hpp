@@ -19,33 +19,33 @@ class Value {
 
   /// The empty text.
   Value();
-  /// An unquoted scalar of YAML or of `--set`.
+  /// Returns the value of an unquoted scalar of YAML or of `--set`.
   static Value from_plain(std::string_view scalar);
-  /// A quoted scalar: always text.
+  /// Returns the value of a quoted scalar: always text.
   static Value from_text(std::string_view text);
   static Value from_integer(long long number);
   static Value from_boolean(bool flag);
-  /// A list of arguments. Everywhere else it is the text that a shell would read as these words: empty for none.
+  /// Returns a list of arguments. Its text is the spelling that a shell reads as these words: empty for none.
   static Value from_list(std::vector<std::string> words);
-  /// The inverse of `canonical()`, for values read back from JSON (`json` is the text of one JSON scalar).
+  /// Inverts `canonical()`, for values read back from JSON (`json` is the text of one JSON scalar).
   static Value from_canonical(std::string_view json);
 
   Kind kind() const;
   bool is_number() const { return kind() == Kind::number; }
   bool is_text() const { return kind() == Kind::text; }
-  /// As programs and tables get it: numbers as first spelled.
+  /// Returns the text for programs and tables: numbers as first spelled.
   const std::string& text() const;
-  /// JSON text that is equal for equal values: `true`, `0.00001` and `1e-5` both as `1e-5`, text as a JSON string.
+  /// Returns JSON text that is equal for equal values: `true`, `0.00001` and `1e-5` both as `1e-5`, text as a JSON string.
   const std::string& canonical() const;
-  /// The arguments of a list; null for all else.
+  /// Returns the arguments of a list; null for all else.
   const std::vector<std::string>* list() const;
-  /// The number as a double; absent unless `kind()` is number.
+  /// Returns the number as a double; nullopt unless `kind()` is number.
   std::optional<double> number() const;
-  /// The number where it is an integer that fits; absent otherwise.
+  /// Returns the number if it is an integer that fits; nullopt otherwise.
   std::optional<long long> integer() const;
 
   friend bool operator==(const Value& a, const Value& b) { return a.data_ == b.data_ || a.canonical() == b.canonical(); }
-  /// Order for tables: booleans, then numbers by value, then text by bytes.
+  /// Orders values for tables: booleans, then numbers by value, then text by bytes.
   friend std::weak_ordering operator<=>(const Value& a, const Value& b);
 
  private:
@@ -54,19 +54,19 @@ class Value {
   std::shared_ptr<const Data> data_;
 };
 
-/// Names and values in the order in which a person wrote them.
+/// Names and values in the order in which the user wrote them.
 using Bindings = std::vector<std::pair<std::string, Value>>;
 
-/// The value bound to `name`, or null.
+/// Returns the value bound to `name`, or null.
 const Value* find_binding(const Bindings& bindings, std::string_view name);
 
 /// A partial match: every named binding must equal one of its values. Empty matches everything.
 using Condition = std::vector<std::pair<std::string, std::vector<Value>>>;
 
-/// True if `bindings` has every name of `condition` with one of the values there.
+/// Returns true if `bindings` has every name of `condition` with one of the values there.
 bool matches(const Condition& condition, const Bindings& bindings);
 
-/// `strategy=ddp, nodes=2`.
+/// Returns a text for messages: `strategy=ddp, nodes=2`.
 std::string describe(const Bindings& bindings);
 
 }  // namespace hpcbench

@@ -8,23 +8,23 @@
 
 namespace hpcbench {
 
-/// A line for each finding: `problem  what is the case. What to do.`.
+/// Returns a line for each finding: `problem  what happened. What to do.`.
 std::string findings_text(const Findings& findings);
 
-/// Whether results can be written, with space and quota for them. First of all, as its line says where they go if all is well.
+/// Checks that results can be written, with space and quota. Call it first: its line always names the results folder.
 void examine_results(const Study& study, ToolRunner& tools, Findings& findings);
-/// What holds for any executor: results folder, programs, data, trainer.
+/// Checks what every executor needs: results folder, programs, data, trainer.
 void examine_machine(const Study& study, ToolRunner& tools, Findings& findings);
-/// Whether the modules that jobs load can be loaded here.
+/// Checks that this machine can load the modules that jobs load.
 void examine_modules(const Study& study, ToolRunner& tools, Findings& findings);
-/// What only concerns jobs that are processes of this machine.
+/// Checks jobs that are processes of this machine.
 void examine_local(const Study& study, Findings& findings);
-/// What Slurm will say to the study's jobs, asked beforehand; nothing is submitted.
+/// Asks Slurm in advance whether it would accept the study's jobs; submits nothing.
 void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings);
-/// Whether the commands of a described batch system work here; nothing is submitted.
+/// Checks that the commands of a described batch system work here; submits nothing.
 void examine_batch_system(const Study& study, ToolRunner& tools, Findings& findings);
 
-/// Whether systemd ends the processes of a user who logs out: what logind's files below `root` (`/`) say of `user`.
+/// Returns whether systemd ends the processes of a user who logs out, by logind's settings for `user` below `root` (`/`).
 bool logout_ends_processes(const std::string& root, const std::string& user);
 
 }  // namespace hpcbench

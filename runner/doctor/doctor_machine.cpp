@@ -32,7 +32,7 @@ namespace {
 
 constexpr double kModulePatience = 30;  // seconds
 
-/// `KillUserProcesses=` and `KillExcludeUsers=` of one file; what it does not say stays as it was.
+/// Reads `KillUserProcesses=` and `KillExcludeUsers=` of one file; a missing setting keeps its value.
 void read_logind(const std::filesystem::path& file, bool& kills, std::vector<std::string>& excluded) {
   for (const std::string& raw : split(read_file_if_there(file).value_or(""), '\n')) {
     const std::string line(trim(raw));
@@ -60,7 +60,7 @@ std::string existing_folder(const std::string& path) {
 }
 
 bool is_on_network_file_system(const std::string& folder) {
-  // linux/magic.h has some of these: NFS, CIFS, SMB2, AFS, 9p, FUSE, Ceph, Lustre, BeeGFS, GPFS, OCFS2, GFS2.
+  // linux/magic.h defines some of these: NFS, CIFS, SMB2, AFS, 9p, FUSE, Ceph, Lustre, BeeGFS, GPFS, OCFS2, GFS2.
   constexpr std::array kNetwork = {0x6969L,     0xFF534D42L, 0xFE534D42L, 0x5346414FL, 0x01021997L, 0x65735546L,
                                    0x00C36400L, 0x0BD00BD0L, 0x19830326L, 0x47504653L, 0x7461636FL, 0x01161970L};
   struct statfs answer {};
@@ -71,7 +71,7 @@ bool is_on_network_file_system(const std::string& folder) {
 
 bool logout_ends_processes(const std::string& root, const std::string& user) {
   namespace fs = std::filesystem;
-  if (!fs::exists(root + "/run/systemd/system")) return false;  // systemd is not what runs this machine
+  if (!fs::exists(root + "/run/systemd/system")) return false;  // systemd does not run this machine
   bool kills = false;
   std::vector<std::string> excluded = {"root"};
   read_logind(root + "/etc/systemd/logind.conf", kills, excluded);

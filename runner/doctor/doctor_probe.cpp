@@ -30,24 +30,24 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kJobLimitS = 300;
-constexpr double kLookPauseS = 0.02;  // for files of nodes: how far clocks differ is known as well as this is short
-constexpr double kAskPauseS = 1;      // for Slurm
-constexpr double kFilePatienceS = 5;  // files of a job that ended may be seen a little later
+constexpr double kLookPauseS = 0.02;  // between checks for files of nodes; bounds the error of clock differences
+constexpr double kAskPauseS = 1;      // between calls of Slurm's tools
+constexpr double kFilePatienceS = 5;  // files of a job that ended may appear a little later
 constexpr double kCancelPatienceS = 20;
 constexpr double kToolPatienceS = 60;
-constexpr double kEndingPatienceS = 1;  // of a job on this machine that was asked to end
+constexpr double kEndingPatienceS = 1;  // of a job on this machine after its termination request
 constexpr std::size_t kWordsBytes = 4096;
 
-/// A job of one shape, and what is known of it.
+/// A job of one shape, and its state.
 struct ProbeJob {
   ProbeShape shape;
   std::size_t configuration = 0;
   std::string folder;
-  std::string id;        // empty: it was not submitted; on this machine its process group
-  std::string no_place;  // why Slurm does not take it yet
+  std::string id;        // empty: not submitted; on this machine its process group
+  std::string no_place;  // why Slurm does not accept it yet
   ProbeEnd end;
-  std::optional<double> gone_s;            // since when Slurm knows it as ended
-  std::map<std::string, double> answered;  // by node: when
+  std::optional<double> gone_s;            // when Slurm first reported it as ended
+  std::map<std::string, double> answered;  // time by node
   bool over = false;
 };
 
@@ -59,9 +59,9 @@ ProbeShape shape_of(const Study& study, const Configuration& configuration) {
   return shape;
 }
 
-/// What a run starts on its nodes, where that is the same for all of them.
+/// Returns the programs that a run starts on its nodes, if these are the same for all runs.
 std::vector<std::string> programs_of(const Work& work) {
-  const bool own_file = work.trainer.has_value();  // hpcbench-train stands beside hpcbench
+  const bool own_file = work.trainer.has_value();  // hpcbench-train lies beside hpcbench
   if (work.container) {
     if (work.container->runtime == ContainerRuntime::pyxis) return {};  // a plugin of Slurm
     return {to_string(work.container->runtime)};
@@ -84,7 +84,7 @@ std::string last_line(const std::string& path) {
   return last;
 }
 
-/// The jobs of one probe, in a folder of their own. All that is left of them ends with it.
+/// The jobs of one probe, in their own folder. The destructor ends the jobs and removes the folder.
 class Probe {
  public:
   Probe(const Study& study, ToolRunner& tools, Clock& clock)
@@ -102,7 +102,7 @@ class Probe {
   ~Probe() {
     try {
       end_jobs();
-    } catch (const std::exception&) {  // what cannot be ended ends at its time limit
+    } catch (const std::exception&) {  // a job that cannot be ended ends at its time limit
     }
     std::error_code error;
     fs::remove_all(root_, error);
@@ -110,7 +110,7 @@ class Probe {
   }
 
   void submit_all(Findings& findings);
-  /// Submits again, until then, what Slurm did not take at once.
+  /// Waits until the limit; meanwhile submits again the jobs that Slurm did not accept at once.
   void wait(double limit_s, Findings& findings);
   void tell(double limit_s, Findings& findings) const;
 
@@ -138,7 +138,7 @@ class Probe {
   std::vector<ProbeJob> jobs_;
 };
 
-/// job.sh is that of a run, by hand, whose program is `hpcbench probe-node`: what a run loads and sets up is what is tried.
+/// job.sh is the script of a manual run of `hpcbench probe-node`, so that the probe tests what a run loads and sets up.
 void Probe::write_scripts(const ProbeJob& job) const {
   Plan plan = study_.selected();
   Configuration& configuration = plan.configurations[job.configuration];
@@ -185,7 +185,7 @@ SbatchAnswer Probe::submit_to_slurm(ProbeJob& job) {
   return answer;
 }
 
-/// A session of its own, which ends by a signal to its process group.
+/// Starts a job in its own session, which ends by a signal to its process group.
 ToolResult Probe::start_here(ProbeJob& job) {
   ToolResult result =
       tools_.run({{"bash", "-c", "setsid bash probe.sh >job.log 2>&1 </dev/null & echo $!"}, job.folder, kToolPatienceS});
@@ -209,7 +209,7 @@ void Probe::submit_all(Findings& findings) {
   std::map<std::tuple<int, int, int, std::string>, std::size_t> shapes;
   const std::vector<Configuration>& all = study_.selected().configurations;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // All shapes are this machine where there are no other nodes.
+    // Without other nodes, all shapes are this machine.
     const Configuration& each = all[i];
     const int nodes = local_ ? 1 : each.nodes;
     const int gpus = local_ ? 1 : each.gpus_per_node;
@@ -232,7 +232,7 @@ void Probe::submit_all(Findings& findings) {
   }
 }
 
-/// One after the other, as limits on jobs leave room.
+/// Submits jobs one after the other, as limits on jobs allow.
 void Probe::submit_waiting(Findings& findings) {
   const auto waits = [](const ProbeJob& job) { return !job.no_place.empty() && !job.over; };
   for (auto job = std::find_if(jobs_.begin(), jobs_.end(), waits); job != jobs_.end();
@@ -242,7 +242,7 @@ void Probe::submit_waiting(Findings& findings) {
   }
 }
 
-/// Answers nodes that are there, and takes in what they say.
+/// Answers nodes that have begun, and reads their facts.
 void Probe::look(ProbeJob& job) const {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(job.folder, error)) {
@@ -280,7 +280,7 @@ void Probe::ask_here() {
 void Probe::ask() {
   if (local_) return ask_here();
   const ToolResult answer = tools_.run({squeue_arguments(), "", kToolPatienceS});
-  if (!answer.succeeded()) return;  // nothing is concluded from a tool that fails
+  if (!answer.succeeded()) return;  // a tool's failure proves nothing
   const std::vector<SlurmJob> known = parse_squeue(answer.output);
   for (ProbeJob& job : jobs_) {
     if (job.id.empty()) continue;
@@ -330,7 +330,7 @@ void Probe::end_jobs_here() {
   }
 }
 
-/// By name: it finds also a job of which sbatch did not tell. Then waits until no job of ours can write to the folder.
+/// Cancels by name, to include jobs that sbatch did not report. Then waits until no job can write to the folder.
 void Probe::end_jobs() {
   if (jobs_.empty()) return;
   if (local_) return end_jobs_here();

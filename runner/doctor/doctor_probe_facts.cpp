@@ -41,7 +41,7 @@ void find_clock(const NodeWord& word, Findings& findings) {
   }
 }
 
-/// `; 2 GPUs; 8 cores usable, 8 granted`: what is known.
+/// Returns the known facts: `; 2 GPUs; 8 cores usable, 8 granted`.
 std::string describe_means(const NodeFacts& facts) {
   std::string has;
   if (facts.gpus) has += fmt::format("; {}", counted(*facts.gpus, "GPU", "GPUs"));
@@ -84,7 +84,7 @@ void find_node(const ProbeShape& shape, const NodeWord& word, Findings& findings
   find_clock(word, findings);
 }
 
-/// What kept the job from its nodes' words; absent if nothing did.
+/// Returns why the job's nodes said nothing; nullopt if nothing failed.
 std::optional<Finding> failure_of(const ProbeEnd& end, const std::string& job, const std::string& hpcbench, double limit_s) {
   const std::string where = end.nodes.empty() ? "there" : "on " + end.nodes;
   const std::string words = end.words.empty() ? "" : ": " + end.words;

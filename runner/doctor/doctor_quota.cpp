@@ -16,7 +16,7 @@ namespace hpcbench {
 
 namespace {
 
-constexpr double kBlockBytes = 1024;  // of `quota`, `lfs quota` and the kernel's limits
+constexpr double kBlockBytes = 1024;  // unit of `quota`, `lfs quota` and the kernel's limits
 constexpr double kQuotaPatience = 10;
 
 std::vector<std::string> words_of(std::string_view text) {
@@ -34,7 +34,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// `123`, `123*`, `[123]`, `[123]*`.
+/// Parses `123`, `123*`, `[123]`, `[123]*`.
 std::optional<double> quota_number(std::string_view word) {
   if (word.ends_with('*')) word.remove_suffix(1);
   if (word.starts_with('[') && word.ends_with(']')) word = word.substr(1, word.size() - 2);
@@ -44,14 +44,14 @@ std::optional<double> quota_number(std::string_view word) {
   return static_cast<double>(number);
 }
 
-/// 0 is no limit.
+/// Returns the lower of two limits; 0 means no limit.
 std::optional<double> lower_limit(double soft, double hard) {
   if (soft == 0 && hard == 0) return std::nullopt;
   if (soft == 0 || hard == 0) return soft + hard;
   return std::min(soft, hard);
 }
 
-/// Blocks used, soft, hard, grace, files used, soft, hard: from `words[first]` on.
+/// Reads blocks used, soft, hard, grace, files used, soft, hard, from `words[first]` on.
 std::optional<DiskQuota> quota_of_words(const std::vector<std::string>& words, std::size_t first) {
   if (words.size() < first + 7) return std::nullopt;
   std::vector<double> numbers;
@@ -66,7 +66,7 @@ std::optional<DiskQuota> quota_of_words(const std::vector<std::string>& words, s
   return quota;
 }
 
-/// Of the file system that holds `folder`. quotactl_fd(2) needs Linux 5.14 and no name of a device.
+/// Asks the kernel for the quota of the file system that holds `folder`. quotactl_fd(2) needs Linux 5.14 but no device name.
 std::optional<DiskQuota> kernel_quota(const std::string& folder) {
 #ifdef SYS_quotactl_fd
   const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_CLOEXEC));
@@ -84,7 +84,7 @@ std::optional<DiskQuota> kernel_quota(const std::string& folder) {
 #endif
 }
 
-/// Blanks in mountinfo are `\040`.
+/// mountinfo writes blanks as `\040`.
 std::string unescape_mount(std::string_view field) {
   std::string text;
   for (std::size_t i = 0; i < field.size(); ++i) {
@@ -112,7 +112,7 @@ std::optional<DiskQuota> parse_quota(std::string_view output, std::string_view s
 }
 
 std::optional<DiskQuota> parse_lustre_quota(std::string_view output) {
-  // The folder's name may be several words: the numbers are the first words that are.
+  // The folder's name may have several words: the values begin at the first numbers.
   const std::vector<std::string> words = words_of(output);
   for (std::size_t first = 1; first + 7 <= words.size(); ++first) {
     if (const auto quota = quota_of_words(words, first)) return quota;
@@ -130,7 +130,7 @@ std::string mount_source(std::string_view mountinfo, const std::string& folder) 
     if (dash + 2 >= words.size()) continue;
     const std::string point = unescape_mount(words[4]);
     const bool holds = point == "/" || folder == point || folder.starts_with(point + "/");
-    if (!holds || point.size() < longest) continue;  // of two mounts on one point the later one is on top
+    if (!holds || point.size() < longest) continue;  // of two mounts on one point the later one covers the other
     longest = point.size();
     source = unescape_mount(words[dash + 2]);
   }
@@ -147,7 +147,7 @@ std::optional<DiskQuota> ask_quota(const std::string& folder, ToolRunner& tools)
     }
   }
   if (find_program("quota")) {
-    // It ends with 1 where a limit is passed: what it prints counts.
+    // It exits with 1 above a limit: its output counts.
     const ToolResult answer = tools.run({{"quota", "-w", "-p"}, "", kQuotaPatience});
     const std::string mounts = read_file_if_there("/proc/self/mountinfo").value_or("");
     return parse_quota(answer.output, mount_source(mounts, there));

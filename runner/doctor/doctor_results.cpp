@@ -16,7 +16,7 @@ namespace hpcbench {
 
 namespace {
 
-constexpr double kFilesPerRun = 12;     // of one attempt with its folders, at one process
+constexpr double kFilesPerRun = 12;     // of one attempt with its folders and one process
 constexpr double kLittleSpace = 1e9;    // bytes
 constexpr double kNoSpace = 20e6;       // bytes
 constexpr double kBytesPerRun = 100e3;  // run.json, job.sh and small logs
@@ -34,7 +34,7 @@ bool can_write_in(const std::string& folder) {
   return true;
 }
 
-/// Of a whole file system there may be plenty, and of what this user may have of it little.
+/// A file system may have plenty of space while this user's quota is small.
 void examine_quota(const Study& study, double runs, ToolRunner& tools, Findings& findings) {
   const std::string folder = existing_folder(study.results);
   const std::optional<DiskQuota> quota = ask_quota(folder, tools);

@@ -35,7 +35,7 @@ void find(Findings& findings, Kind kind, std::string text, std::string advice = 
 
 ToolResult ask(ToolRunner& tools, std::vector<std::string> argv) { return tools.run({std::move(argv), "", kToolPatience}); }
 
-/// The last line that a tool wrote, which has the reason.
+/// Returns the last line that a tool wrote, which contains the reason.
 std::string last_words(const ToolResult& result) {
   std::string words = describe(result);
   for (const std::string& line : split(result.errors, '\n')) {
@@ -59,7 +59,7 @@ bool examine_tools(Findings& findings) {
   return all;
 }
 
-/// Containers of pyxis are options that its plugin gives srun.
+/// Containers of pyxis need options that its plugin adds to srun.
 void examine_pyxis(const Study& study, ToolRunner& tools, Findings& findings) {
   const std::vector<Configuration>& all = study.selected().configurations;
   const bool needed = std::any_of(all.begin(), all.end(), [](const Configuration& configuration) {
@@ -80,7 +80,7 @@ void find_silent_controller(const ToolResult& answer, Findings& findings) {
                      : "wait until `scontrol ping` says UP; `hpcbench run` would wait, too, and lose nothing");
 }
 
-/// The partitions that jobs with this `partition` may go to. `whose`: who says it.
+/// Returns the partitions that jobs with this `partition` may enter. `whose`: the file that names it.
 std::vector<SlurmPartition> chosen_partitions(const std::optional<std::string>& said, const std::string& whose,
                                               const std::vector<SlurmPartition>& known, Findings& findings) {
   std::vector<std::string> names;
@@ -142,10 +142,10 @@ void examine_partition(const SlurmPartition& partition, const Plan& plan, Findin
   }
 }
 
-/// GPUs and cores a node that configurations ask for, and how many nodes have as many.
+/// Compares the GPUs and cores per node that configurations request with the nodes that have them.
 void examine_nodes(const std::string& partition, const std::vector<SlurmNode>& nodes, const std::string& type, const Plan& plan,
                    Findings& findings) {
-  std::map<std::pair<int, int>, int> shapes;  // GPUs and cores a node -> most nodes
+  std::map<std::pair<int, int>, int> shapes;  // GPUs and cores per node -> most nodes
   for (const Configuration& configuration : plan.configurations) {
     const bool gpus = type != "none" && !configuration.work->resources.gres;
     const SlurmShape shape = slurm_shape(configuration);
@@ -153,7 +153,7 @@ void examine_nodes(const std::string& partition, const std::vector<SlurmNode>& n
     most = std::max(most, configuration.nodes);
   }
   for (const auto& [shape, asked] : shapes) {
-    const int wanted = std::min(asked, static_cast<int>(nodes.size()));  // more nodes than there are is said elsewhere
+    const int wanted = std::min(asked, static_cast<int>(nodes.size()));  // another check reports more nodes than exist
     const auto [gpus, cpus] = shape;
     const auto enough = [&](const SlurmNode& node) { return node.gpus >= gpus && (node.cpus == 0 || node.cpus >= cpus); };
     const long fit = std::count_if(nodes.begin(), nodes.end(), enough);
@@ -177,7 +177,7 @@ void examine_nodes(const std::string& partition, const std::vector<SlurmNode>& n
   }
 }
 
-/// Where the job's node is another machine, files of this one's own disk are not there.
+/// If the job's node is another machine, files on this machine's own disk are missing there.
 void examine_sharing(const std::vector<SlurmNode>& nodes, const Study& study, Findings& findings) {
   const std::string here = host_name();
   const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); };
@@ -208,7 +208,7 @@ std::string accounts_of_user(ToolRunner& tools) {
   return result.succeeded() ? join(accounts, ", ") : "";
 }
 
-/// All that sbatch says: which limit is reached stands before what is always said of limits.
+/// Returns the whole refusal of sbatch: the exceeded limit precedes the sentence that it always prints about limits.
 std::string words_of_refusal(const ToolResult& result) {
   std::vector<std::string> words;
   for (const std::string& line : split(result.errors, '\n')) {
@@ -240,7 +240,7 @@ std::string advice_on_refusal(const std::string& text, ToolRunner& tools) {
   return "compare resources and the site's file with `scontrol show partition` and `sinfo -o '%N %c %m %G'`";
 }
 
-/// Slurm itself is asked about a job of each shape; --test-only submits nothing.
+/// Asks Slurm about a job of each shape; --test-only submits nothing.
 void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
   std::map<std::vector<std::string>, std::string> shapes;  // options -> configuration
   const bool blocks = study.experiment.in_blocks();
@@ -267,7 +267,7 @@ void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
     if (parse_sbatch(result).kind == SbatchAnswer::Kind::limited) {
       find(findings, Kind::warning, fmt::format("Slurm takes no more jobs of yours now: {}", words),
            "ask again when some of them have ended; `hpcbench run` would wait");
-      return;  // it would say the same of all
+      return;  // the answer would be the same for all
     }
     find(findings, Kind::problem, fmt::format("Slurm would refuse configuration {}: {}", configuration, words),
          advice_on_refusal(words, tools));
@@ -277,11 +277,11 @@ void ask_about_jobs(const Study& study, ToolRunner& tools, Findings& findings) {
   }
 }
 
-/// A trainer that was built for the CPU does its work there, also on nodes with GPUs.
+/// A trainer that was built for the CPU works on the CPU even on nodes with GPUs.
 void examine_backends(const Study& study, ToolRunner& tools, Findings& findings) {
   if (!study.experiment.is_trainer() || study.experiment.site.gres_type == "none") return;
   const std::string trainer = trainer_program();
-  if (!find_program(trainer)) return;  // that it is not there is said elsewhere
+  if (!find_program(trainer)) return;  // another check reports that it is missing
   const ToolResult answer = ask(tools, {trainer, "--version"});
   if (!answer.succeeded()) {
     find(findings, Kind::problem, fmt::format("{} does not start here: {}", trainer, last_words(answer)),
@@ -305,7 +305,7 @@ void examine_launcher(const Study& study, Findings& findings) {
   }
 }
 
-/// The configurations of each `partition`: the experiment's, else the site's.
+/// Returns the configurations of each `partition`: the experiment's, else the site's.
 std::map<std::optional<std::string>, Plan> plans_by_partition(const Study& study) {
   std::map<std::optional<std::string>, std::vector<std::size_t>> indices;
   const std::vector<Configuration>& all = study.selected().configurations;
@@ -346,7 +346,7 @@ void examine_slurm(const Study& study, ToolRunner& tools, Findings& findings) {
   examine_partitions(study, parse_partitions(answer.output), tools, findings);
   const bool known_problem = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
                                          [](const Finding& finding) { return finding.kind == Kind::problem; });
-  if (!known_problem) ask_about_jobs(study, tools, findings);  // else it would say the same in fewer words
+  if (!known_problem) ask_about_jobs(study, tools, findings);  // otherwise it would repeat the problem in fewer words
   examine_backends(study, tools, findings);
   examine_launcher(study, findings);
   examine_pyxis(study, tools, findings);

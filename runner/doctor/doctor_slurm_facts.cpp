@@ -15,7 +15,7 @@ struct GpuResource {
   int count = 0;
 };
 
-/// The entries of a gres list that are GPUs: `gpu:2`, `gpu:a100:2(S:0-1)`.
+/// Returns the entries of a gres list that are GPUs: `gpu:2`, `gpu:a100:2(S:0-1)`.
 std::vector<GpuResource> gpu_resources(std::string_view gres) {
   std::vector<GpuResource> found;
   std::string without_sockets;

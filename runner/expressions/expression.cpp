@@ -18,7 +18,7 @@ std::optional<Operand> operand_of(const Value* value) {
 }
 const std::optional<Operand>& operand_of(const std::optional<Operand>& value) { return value; }
 
-/// Runs a program on a stack of operands. `Values`: of its names, each absent where it has none.
+/// Runs a program on a stack of operands. `Values` gives the values of its names; a name may have none.
 template <class Values>
 class Machine {
  public:
@@ -41,7 +41,7 @@ class Machine {
     return top;
   }
 
-  /// Returns the step that was the last one done.
+  /// Executes one step. Returns the last step that is done.
   std::size_t step(std::size_t at, const Instruction& each) {
     switch (each.code) {
       case Code::literal:
@@ -144,7 +144,7 @@ class Machine {
     stack_.back() = found == (each.code == Code::in);
   }
 
-  /// Of equal ones the first, as Python has it.
+  /// Takes the first of equal operands, like Python.
   void extreme(const Instruction& each) {
     const std::size_t first = stack_.size() - each.argument;
     const char* const name = each.code == Code::min ? "min" : "max";

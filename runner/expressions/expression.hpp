@@ -34,22 +34,22 @@ class Expression {
   static constexpr std::size_t kMostBytes = 4096;
   static constexpr int kMostDepth = 50;
 
-  /// Any bytes give an expression or an ExpressionError.
+  /// Parses any bytes; ExpressionError if they are no expression.
   explicit Expression(std::string text);
 
   const std::string& text() const { return text_; }
-  /// The names that it uses, each once, in the order of their first use.
+  /// Returns the names in the expression, each once, in the order of their first use.
   const std::vector<NameUse>& names() const { return program_.names; }
   const std::vector<LiteralUse>& literal_uses() const { return program_.literal_uses; }
 
-  /// `values[i]` is that of `names()[i]`; null: it has none, which is an error only where it is needed.
-  /// ExpressionError: kinds that do not go together, division by zero, a result that 64 bits do not hold.
+  /// Evaluates the expression. `values[i]` belongs to `names()[i]`; null: the name has no value, which is an error only if the
+  /// value is needed. ExpressionError: operands of wrong kinds, division by zero, a result that 64 bits do not hold.
   Operand evaluate(const std::vector<const Value*>& values) const;
-  /// The same with operands: what was measured is a double, even where it is a whole number.
+  /// Evaluates with operands: a measured value is a double, even if it is a whole number.
   Operand evaluate(const std::vector<std::optional<Operand>>& values) const;
-  /// The result as programs get it: 8/4 is `2`, 1e-4*3 is `0.0003` (15 digits).
+  /// Returns the result in the spelling for programs: 8/4 is `2`, 1e-4*3 is `0.0003` (15 digits).
   Value value(const std::vector<const Value*>& values) const;
-  /// The result of a condition; ExpressionError if it is neither true nor false.
+  /// Returns the result of a condition; ExpressionError if it is neither true nor false.
   bool holds(const std::vector<const Value*>& values) const;
 
  private:

@@ -14,7 +14,7 @@ using Code = Instruction::Code;
 
 constexpr double kTwoTo63 = 9223372036854775808.0;
 
-/// What no integer holds keeps its exponent: figures alone would read back as an integer.
+/// Returns the spelling of a double. One that no integer holds keeps its exponent: digits alone would read back as an integer.
 std::string number_text(double number) {
   std::string digits = fmt::format("{:.15g}", number);
   if (number < kTwoTo63 && number >= -kTwoTo63) return Value::from_plain(digits).canonical();
@@ -27,7 +27,7 @@ Operand checked(double number) {
   return number;
 }
 
-/// By address: it is set while `overflow` is computed.
+/// Takes the number by address: it is set while `overflow` is computed.
 Operand checked(bool overflow, const std::int64_t* number) {
   if (overflow)
     throw OperationError{"the result is larger than a 64-bit integer holds", "a decimal is computed as a double: 1.0 * x"};
@@ -56,14 +56,14 @@ Operand modulo(std::int64_t a, std::int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-/// The rest has the sign of the divisor (Python's float_rem).
+/// Returns the remainder with the sign of the divisor (Python's float_rem).
 double modulo(double a, double b) {
   const double rest = std::fmod(a, b);
   if (rest == 0) return std::copysign(0.0, b);
   return (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-/// Python's float_floor_div: of the quotient without its rest, so that a == (a // b) * b + a % b as nearly as doubles can.
+/// Returns Python's float_floor_div: the quotient without its remainder, so that a == (a // b) * b + a % b nearly.
 double floor_divide(double a, double b) {
   double rest = std::fmod(a, b);
   double quotient = (a - rest) / b;
@@ -73,7 +73,7 @@ double floor_divide(double a, double b) {
   return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
-/// By squaring: a base but 0, 1 and -1 overflows before its exponent has 64 steps. `b` is not negative.
+/// Computes by squaring: a base but 0, 1 and -1 overflows before its exponent has 64 steps. `b` is not negative.
 Operand power(std::int64_t a, std::int64_t b) {
   std::int64_t result = 1;
   bool overflow = false;
@@ -165,7 +165,7 @@ std::string_view name_of(Code function) {
   }
 }
 
-/// sqrt and log2.
+/// Computes sqrt and log2.
 Operand root_or_logarithm(Code code, double number) {
   if (number < 0 || (number == 0 && code == Code::log2))
     throw OperationError{fmt::format("there is no {} of {}", name_of(code), number_text(number))};
@@ -176,7 +176,7 @@ std::strong_ordering order_of(double a, double b) {
   return a < b ? std::strong_ordering::less : a > b ? std::strong_ordering::greater : std::strong_ordering::equal;
 }
 
-/// Exactly: a large integer is not rounded to a double first.
+/// Compares exactly: a large integer is not rounded to a double first.
 std::strong_ordering compare_numbers(const Operand& a, const Operand& b) {
   const auto* x = std::get_if<std::int64_t>(&a);
   const auto* y = std::get_if<std::int64_t>(&b);

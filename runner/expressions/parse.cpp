@@ -16,7 +16,7 @@ namespace {
 
 using Code = Instruction::Code;
 
-/// How tightly operators bind; a level holds those that are read from left to right, kPower from right to left.
+/// Precedence of operators; operators of one level associate from left to right, kPower from right to left.
 enum Level : int { kAnything = 0, kOr = 1, kAnd = 2, kNot = 3, kComparison = 4, kSum = 5, kProduct = 6, kSign = 7, kPower = 8 };
 
 struct Operator {
@@ -45,7 +45,7 @@ constexpr std::array<Operator, 17> kOperators = {{{"or", kOr, Code::or_else},
 struct Function {
   std::string_view name;
   Code code;
-  bool several;  // two arguments at least; else one
+  bool several;  // at least two arguments; else one
 };
 constexpr std::array<Function, 8> kFunctions = {{{"min", Code::min, true},
                                                  {"max", Code::max, true},
@@ -110,7 +110,7 @@ class Parser {
     return found == kOperators.end() ? nullptr : &*found;
   }
 
-  /// What stands right of an operator whose left side begins at the step `left`.
+  /// Parses the right side of an operator whose left side begins at the step `left`.
   void binary(const Operator& infix, const Token& at, std::size_t left) {
     if (infix.code == Code::in || infix.code == Code::not_in) {
       membership(infix.code, at, left);
@@ -156,7 +156,7 @@ class Parser {
     emit(code, at.offset, count);
   }
 
-  /// `[left, left_end)` compared with `[right, right_end)`: noted where these are a name and a literal.
+  /// Records a comparison of `[left, left_end)` with `[right, right_end)` if these are a name and a literal.
   void note_literal(std::size_t left, std::size_t left_end, std::size_t right, std::size_t right_end) {
     if (left_end - left != 1 || right_end - right != 1) return;
     const Instruction& name = program_.steps[left];
@@ -206,7 +206,7 @@ class Parser {
     }
   }
 
-  /// `-1` is a literal as `1` is.
+  /// `-1` is a literal like `1`.
   bool negate_literal(const Token& sign) {
     Instruction& last = program_.steps.back();
     if (last.code != Code::literal || sign.text != "-") return false;

@@ -11,23 +11,23 @@
 
 namespace hpcbench {
 
-/// What an expression computes with. A text belongs to whoever gave it.
+/// An operand of an expression. The caller owns its text.
 using Operand = std::variant<bool, std::int64_t, double, std::string_view>;
 
-/// A name where it is first used.
+/// A name at its first use.
 struct NameUse {
   std::string name;
   std::size_t offset = 0;
 };
 
-/// `name == 2`, `name in [1, 2]`: what a name is compared with, one entry a literal.
+/// A literal that a name is compared with, one entry each: `name == 2`, `name in [1, 2]`.
 struct LiteralUse {
   std::string name;
   Value literal;
   std::size_t offset = 0;
 };
 
-/// One step of a stack machine. `argument` is an index of a literal or a name, a number of operands, or the step to go on with.
+/// One step of a stack machine. `argument` is the index of a literal or a name, a number of operands, or the next step.
 struct Instruction {
   enum class Code {
     literal,
@@ -50,8 +50,8 @@ struct Instruction {
     greater_equal,
     in,
     not_in,
-    and_then,  // false stays and ends it; true makes room for what follows
-    or_else,   // the other way round
+    and_then,  // false stays and ends it; true is replaced by the following operand
+    or_else,   // the reverse
     truth,     // the right side of and, or: must be true or false
     min,
     max,
@@ -63,14 +63,14 @@ struct Instruction {
     log2
   };
   Code code = Code::literal;
-  std::uint32_t offset = 0;  // in the text: where to point if it fails
+  std::uint32_t offset = 0;  // in the text: the place of its errors
   std::uint32_t argument = 0;
 };
 
 /// A literal that owns its text.
 using Literal = std::variant<bool, std::int64_t, double, std::string>;
 
-/// An expression ready to run: no recursion, however long it is.
+/// An expression ready to run, without recursion whatever its length.
 struct ExpressionProgram {
   std::vector<Instruction> steps;
   std::vector<Literal> literals;

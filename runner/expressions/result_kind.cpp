@@ -15,7 +15,7 @@ namespace {
 using Code = Instruction::Code;
 using Kind = ResultKind::Kind;
 
-/// Runs a program with kinds in place of values. Both ways through `and` and `or` leave the stack alike.
+/// Runs a program with kinds in place of values. Both branches of `and` and `or` leave the same stack.
 class KindMachine {
  public:
   KindMachine(const ExpressionProgram& program, const std::function<ResultKind(const std::string&)>& kind_of)
@@ -82,7 +82,7 @@ class KindMachine {
     return {std::holds_alternative<std::string>(literal) ? Kind::text : Kind::number, ""};
   }
 
-  /// The last `count` operands become one: all of one unit.
+  /// Replaces the last `count` operands by one; all have one unit.
   void merge(const Instruction& each, std::size_t count, Kind kind) {
     std::string unit;
     for (std::size_t i = stack_.size() - count; i < stack_.size(); ++i) {

@@ -11,11 +11,11 @@ namespace hpcbench {
 struct ResultKind {
   enum class Kind { unknown, number, truth, text };
   Kind kind = Kind::unknown;
-  std::string unit;  // of a number, where its names state one: a sum keeps it, a product or quotient has none
+  std::string unit;  // of a number whose names state one: a sum keeps it, a product or quotient has none
 };
 
-/// ExpressionError, at the operator, where numbers of different stated units are added, subtracted or compared (by min and max,
-/// too). `kind_of` says what a name is.
+/// Infers the kind. ExpressionError at an operator that adds, subtracts or compares (also by min and max) numbers of different
+/// stated units. `kind_of` returns the kind of a name.
 ResultKind infer_result(const Expression& expression, const std::function<ResultKind(const std::string& name)>& kind_of);
 
 }  // namespace hpcbench

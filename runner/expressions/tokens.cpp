@@ -19,11 +19,11 @@ bool begins_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z
 bool continues_word(char c) { return begins_word(c) || is_figure(c); }
 
 constexpr std::array<std::string_view, 6> kWords = {"and", "or", "not", "in", "true", "false"};
-// Longer ones first: the first that fits is taken.
+// Longer symbols first: the first match is taken.
 constexpr std::array<std::string_view, 18> kSymbols = {"**", "//", "==", "!=", "<=", ">=", "<", ">", "+",
                                                        "-",  "*",  "/",  "%",  "(",  ")",  "[", "]", ","};
 
-/// What people write who think of another language, and what it is here.
+/// A form of another language, and its equivalent here.
 struct OtherForm {
   std::string_view text;
   std::string_view advice;
@@ -49,7 +49,7 @@ Token Tokens::next() {
   return symbol();
 }
 
-/// JSON's number form without its sign: figures alone are an integer, all else is a decimal.
+/// Reads JSON's number form without its sign: digits alone are an integer, all else is a decimal.
 Token Tokens::number() {
   const std::size_t begin = at_;
   bool decimal = false;
@@ -98,7 +98,7 @@ Token Tokens::number() {
   return token;
 }
 
-/// A text in single or double quotes; a backslash stands before a quote, or a backslash, that is meant as such.
+/// Reads a text in single or double quotes; a backslash escapes a quote or a backslash.
 Token Tokens::quoted() {
   const std::size_t begin = at_;
   const char quote = text_[at_++];

@@ -21,7 +21,7 @@ struct Token {
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
-  /// ExpressionError for what no word begins with.
+  /// Returns the next word. ExpressionError if no word begins here.
   Token next();
 
  private:

@@ -46,7 +46,7 @@ bool has_name(const std::string& text) {
 std::string JubeDecks::with_placeholders(const std::string& text, const JubeNode& set) {
   const std::vector<const JubeNode*> subs = set.all("sub");
   const bool own_braces = std::any_of(subs.begin(), subs.end(), [](const JubeNode* sub) {
-    return sub->attribute("source").find("{{") != std::string::npos;  // what they mark is replaced
+    return sub->attribute("source").find("{{") != std::string::npos;  // whose matches are replaced
   });
   std::string filled = own_braces ? text : without_placeholders(text, draft_);
   for (const JubeNode* sub : subs) {
@@ -90,7 +90,7 @@ void JubeDecks::rewrite(const std::string& path, const std::string& text, bool m
   }
 }
 
-/// Beside the experiment file; files of the same name in two folders are two decks.
+/// Returns a path beside the experiment file; files of the same name in two folders are two decks.
 std::string JubeDecks::free_path(const std::string& name) const {
   const std::filesystem::path folder = std::filesystem::path(request_.output).parent_path();
   const auto is_taken = [&](const std::string& path) {

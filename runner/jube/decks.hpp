@@ -12,19 +12,19 @@
 
 namespace hpcbench {
 
-/// Files that substitutesets make: their texts, and the decks to write beside the experiment file.
+/// Files that substitutesets create: their texts, and the decks to write beside the experiment file.
 class JubeDecks {
  public:
   JubeDecks(const JubeParameters& parameters, const JubeRequest& request, Draft& draft)
       : parameters_(parameters), request_(request), draft_(draft) {}
 
-  /// The text with placeholders where JUBE replaces something.
+  /// Returns the text with placeholders at JUBE's replacements.
   std::string with_placeholders(const std::string& text, const JubeNode& set);
-  /// The same with the values themselves; absent where one differs between points or is not known.
+  /// Returns the text with the values themselves; nullopt if a value differs between points or is unknown.
   std::optional<std::string> with_values(const std::string& text, const JubeNode& set);
-  /// Adds the deck of a file that JUBE calls `out`, and gives its path.
+  /// Adds the deck of a file that JUBE calls `out`, and returns its path.
   std::string add(const std::string& out, std::string text);
-  /// Another text for a deck that is there, or `more` behind it.
+  /// Replaces the text of an existing deck, or appends to it if `more`.
   void rewrite(const std::string& path, const std::string& text, bool more);
   std::vector<std::pair<std::string, std::string>> take() { return std::move(decks_); }
 
@@ -37,7 +37,7 @@ class JubeDecks {
   std::vector<std::pair<std::string, std::string>> decks_;  // path, text
 };
 
-/// Whether a file may not be called so in the folder of a run.
+/// Returns whether a file must not have this name in the folder of a run.
 bool leaves_folder(const std::string& to);
 
 }  // namespace hpcbench

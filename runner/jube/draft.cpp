@@ -14,7 +14,7 @@ namespace hpcbench {
 
 namespace {
 
-// In the order in which a person reads them.
+// In reading order.
 constexpr std::string_view kDraftKeys[] = {"description", "prepare", "files",   "environment", "command",
                                            "launch",      "workdir", "matrix",  "zip",         "parameters",
                                            "derive",      "repeats", "metrics", "report"};
@@ -67,7 +67,7 @@ Draft::Entries entries_of(const Draft& draft, const std::string& key) {
   return found == draft.maps.end() ? Draft::Entries() : found->second;
 }
 
-/// A map merges key by key: what is gone is removed by name.
+/// Returns the difference of maps, which merge key by key: a removed key is set to null by name.
 std::string map_difference(const std::string& key, const Draft::Entries& base, const Draft::Entries& other) {
   Draft::Entries changed;
   for (const auto& [name, value] : other) {

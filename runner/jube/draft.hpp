@@ -10,15 +10,15 @@
 
 namespace hpcbench {
 
-/// What a translation cannot say, at its place.
+/// A part of the JUBE file that the translation cannot express, with its place.
 struct JubeNote {
   std::string place;  // `file:line:column`
   std::string message;
-  std::string key;  // of the experiment file: there it stands as a comment, too
+  std::string key;  // of the experiment file, which repeats the note there as a comment
 };
 
-/// An experiment file that is being written: values are YAML already. A value of several lines begins behind its key
-/// (`|-`, or nothing for a map below it) and is indented as it is written.
+/// An experiment file under construction: values are already YAML. A value of several lines begins behind its key (`|-`, or
+/// nothing for a map below it) and already has its indentation.
 struct Draft {
   using Entries = std::vector<std::pair<std::string, std::string>>;
 
@@ -28,25 +28,25 @@ struct Draft {
   std::vector<JubeNote> notes;
 
   void note(const SourceLocation& at, std::string_view key, std::string message);
-  /// Replaces the value of a name that is there.
+  /// Replaces the value of an existing name.
   void set(const std::string& key, const std::string& name, const std::string& value);
 };
 
-/// A text that hpcbench fills in, with nothing of JUBE's own read as a placeholder: where braces could be, `draft` gets a
-/// parameter whose value is a brace, for values are never read again.
+/// Returns a text for hpcbench to fill in, in which JUBE's own braces are no placeholders: for braces `draft` gets a parameter
+/// whose value is a brace, because values are never read again.
 std::string without_placeholders(const std::string& text, Draft& draft);
-/// Puts `placeholder`, a text that begins with one, behind `into`.
+/// Appends `placeholder`, a text that begins with one, to `into`.
 void append_placeholder(std::string& into, const std::string& placeholder, Draft& draft);
 
-/// The whole text; `profiles` as `difference` gives them.
+/// Returns the whole text; `profiles` are results of `difference`.
 std::string write_draft(const Draft& draft, const std::string& title, const Draft::Entries& profiles);
 
-/// What turns `base` into `other`, as the value of a profile; empty if nothing does.
+/// Returns the changes from `base` to `other` as the value of a profile; empty if they are equal.
 std::string difference(const Draft& base, const Draft& other);
 
-/// A text as YAML has it, plain where that is read as the same text.
+/// Returns a text in YAML, plain if that reads back as the same text.
 std::string yaml_text(const std::string& text);
-/// A block text where it has several lines.
+/// Returns a text in YAML: a block text if it has several lines.
 std::string yaml_script(const std::string& text);
 std::string yaml_texts(const std::vector<std::string>& texts);
 

@@ -64,7 +64,7 @@ class FileWriter {
         continue;
       }
       const std::string filled = decks_.with_placeholders(*text, set);
-      if (const auto known = made_.find(*out); known != made_.end()) {  // JUBE writes the file again, or on
+      if (const auto known = made_.find(*out); known != made_.end()) {  // JUBE overwrites the file, or appends to it
         decks_.rewrite(known->second, filled, file->attribute("out_mode") == "a");
         continue;
       }
@@ -86,7 +86,7 @@ class FileWriter {
   StepFiles take() { return std::move(result_); }
 
  private:
-  /// By a line of the command.
+  /// Brings a file by a line of the command.
   void bring(const JubeNode& node, const std::string& by, const std::string& name, const std::string& to) {
     const std::string from = parameters_.beside(name);
     const bool is_whole = node.attribute("rel_path_ref") == "internal" || from.starts_with('/') || from.starts_with("{{");
@@ -105,7 +105,7 @@ class FileWriter {
 
   void note(const JubeNode& node, const std::string& message) { draft_.note(node.place, "files", message); }
 
-  /// Placeholders only where a name differs between points.
+  /// Returns the text with placeholders only where a name differs between points.
   std::string filled(const std::string& text, const JubeNode& node) {
     const std::optional<std::string> plain = parameters_.constant(text);
     return plain ? *plain : parameters_.fill(text, node.place, "files", draft_);

@@ -42,7 +42,7 @@ const JubeNode* JubeIncludes::root_at(const std::string& file) {
   return &others_.emplace(file, std::move(other)).first->second.root;
 }
 
-/// Of an XPath the simplest: names with `/` between them, from the root down.
+/// Finds the elements of the simplest XPath: names with `/` between them, from the root down.
 std::vector<JubeNode> JubeIncludes::named_by(const JubeNode& include) {
   const JubeNode* const root = root_of(include.attribute("from"));
   if (root == nullptr || include.attribute("path").empty()) return {};

@@ -12,17 +12,17 @@
 
 namespace hpcbench {
 
-/// Other files that a file of JUBE takes elements from. Their trees stay as long as this does.
+/// Other files from which a file of JUBE includes elements. Their trees live as long as this object.
 class JubeIncludes {
  public:
   explicit JubeIncludes(const JubeFiles& files) : files_(files) {}
 
-  /// Replaces each `<include from="FILE" path="dos/do"/>` below `node` by the elements that it names. Whatever cannot be
+  /// Replaces each `<include from="FILE" path="dos/do"/>` below `node` by the elements that it names. An include that cannot be
   /// followed (no such file, other XPath, more than 10 levels or 10,000 elements) stays, for a note at its place.
   void expand(JubeNode& node);
-  /// The root of another file, in the first of the folders that has it; null where there is none, or too many.
+  /// Returns the root of another file, from the first folder that has it; null if it does not exist or there are too many.
   const JubeNode* root_of(const std::string& file);
-  /// Folders to look in before the JUBE file's own.
+  /// Sets folders that are searched before the JUBE file's own.
   void look_in(std::vector<std::string> folders) { folders_ = std::move(folders); }
 
  private:
@@ -40,7 +40,7 @@ class JubeIncludes {
   std::size_t included_ = 0;
 };
 
-/// What to say of an `include` that stayed.
+/// Returns the note for an `include` that stayed.
 std::string missing_include(const JubeNode& include);
 
 }  // namespace hpcbench

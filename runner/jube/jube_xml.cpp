@@ -21,7 +21,7 @@ class XmlReader {
   explicit XmlReader(const YamlSource& source) : source_(source) {}
 
   JubeNode read() {
-    // pugixml knows the five entities of XML and numbers, and opens nothing.
+    // pugixml knows XML's five entities and numeric ones, and opens no file.
     const unsigned int options = pugi::parse_default | pugi::parse_doctype;
     const pugi::xml_parse_result parsed =
         document_.load_buffer(source_.text().data(), source_.text().size(), options, pugi::encoding_utf8);

@@ -12,7 +12,7 @@ namespace hpcbench {
 
 namespace {
 
-// A key of YAML is an element where JUBE's own form has one of its name there; else it is an attribute.
+// A key of YAML is an element where JUBE's schema has one of its name; else it is an attribute.
 struct ElementsOf {
   std::string_view parent;
   std::vector<std::string_view> elements;
@@ -66,7 +66,7 @@ void fill_from_map(JubeNode& node, const YamlNode& map) {
   }
 }
 
-/// One element for a value, several for a list of them. The text of an element may be a list, too.
+/// Adds one element for a value, several for a list of values. The text of an element may be a list, too.
 void add_elements(std::string_view tag, const YamlNode& value, const SourceLocation& place, std::vector<JubeNode>& into) {
   if (value.is_list()) {
     for (const YamlNode& item : value.items) add_elements(tag, item, item.location, into);
@@ -91,7 +91,8 @@ void add_elements(std::string_view tag, const YamlNode& value, const SourceLocat
   }
 }
 
-/// Without the key `benchmark` the whole file is one, save for what stands beside benchmarks alone.
+/// Without the key `benchmark` the whole file is one benchmark, apart from the elements that are only allowed beside
+/// benchmarks.
 JubeNode root_of(const YamlNode& map) {
   JubeNode root;
   root.tag = "jube";

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostParameters = 1000;
 constexpr std::size_t kLongestFilled = 100'000;
 
-/// A name that is hpcbench's own, or that it refuses, is another one.
+/// Returns another name for a name that hpcbench reserves or refuses.
 std::string free_name(const std::string& name) {
   static const std::set<std::string> kTaken = {"gpus", "ranks", "run_dir", "repeat", "seed", "gpu", "ngpus", "node"};
   return kTaken.contains(name) || is_near_gpus_per_node(name) ? "jube_" + name : name;
@@ -48,9 +48,8 @@ void JubeParameters::add(const JubeNode& node, const std::string& duplicate, Dra
   if (parameter.jube_name.empty()) return draft.note(node.place, "parameters", "a parameter without `name` is left out");
   const std::string mode = node.attribute("mode");
   if (parameter.values.size() < node.parts().size() && (mode.empty() || mode == "text")) {
-    draft.note(
-        node.place, "parameters",
-        fmt::format("{}: a value that stands there twice is one point here; `repeats` runs points again", parameter.name));
+    draft.note(node.place, "parameters",
+               fmt::format("{}: a duplicate value is one point here; `repeats` runs points again", parameter.name));
   }
   if (!mode.empty() && mode != "text") {
     parameter.kind = JubeParameter::Kind::unfilled;
@@ -203,7 +202,7 @@ void JubeParameters::write_values(const JubeParameter& parameter, Draft& draft) 
     for (const JubePiece& piece : jube_pieces(*filled)) text += piece.is_name ? piece.written : piece.text;
     values.push_back(text);
   }
-  if (!parameter.follows.empty()) return;  // stands beside what it follows
+  if (!parameter.follows.empty()) return;  // written with the parameter that it follows
   std::string zipped;
   for (const JubeParameter& other : parameters_) {
     if (other.follows == parameter.jube_name)
@@ -218,7 +217,7 @@ void JubeParameters::write_values(const JubeParameter& parameter, Draft& draft) 
   }
 }
 
-/// How large a run is only an axis says: an axis without its values is one that `check` refuses.
+/// Only an axis states the size of a run: `check` refuses an axis without values.
 void JubeParameters::write_size(const JubeParameter& parameter, Draft& draft) const {
   const std::optional<std::string> value = parameter.kind == JubeParameter::Kind::values && parameter.values.size() == 1
                                                ? constant(parameter.values.front())
@@ -227,7 +226,7 @@ void JubeParameters::write_size(const JubeParameter& parameter, Draft& draft) co
   if (parameter.kind == JubeParameter::Kind::values && !is_template(parameter)) return write_values(parameter, draft);
   const std::string why = parameter.kind == JubeParameter::Kind::formula ? parameter.formula : parameter.values.front();
   draft.note(parameter.place, "matrix",
-             fmt::format("FILL IN {}: `{}`: it says how large a run is, which only an axis does: write its values under "
+             fmt::format("FILL IN {}: `{}`: it determines the size of a run, which must be an axis: write its values under "
                          "`matrix`, or under `zip` beside those that it follows",
                          parameter.name, why));
   draft.set("matrix", parameter.name, "[FILL_IN]");

@@ -40,7 +40,7 @@ struct Suffix {
 constexpr Suffix kSuffixes[] = {{"_first", "first"}, {"_last", "last"}, {"_min", "min"}, {"_max", "max"},
                                 {"_sum", "sum"},     {"_cnt", "count"}, {"_avg", "mean"}};
 
-/// A formula whose value JUBE makes an int of, which cuts what stands behind the point, also below 0.
+/// Returns a formula that JUBE converts to int: it drops the digits behind the point, also below 0.
 std::string cut(const std::string& formula) {
   const bool may_have_decimals = formula.find_first_not_of("0123456789") != std::string::npos;
   return may_have_decimals ? fmt::format("max(floor({0}), min(ceil({0}), 0))", formula) : formula;
@@ -173,7 +173,7 @@ class ResultWriter {
     add_metric(name, rests_[name] + ", take: first");
   }
 
-  /// A script in Python, or a text that is one name; others are texts, which no metric is.
+  /// Handles a script in Python, or a text that is one name; other texts are no metric.
   std::optional<std::string> formula_of(const JubeNode& pattern) const {
     const std::string mode = pattern.attribute("mode");
     const std::vector<JubePiece> pieces = jube_pieces(pattern.text);
@@ -181,15 +181,14 @@ class ResultWriter {
     return mode == "python" || is_name ? parameters_.expression(pattern.text, &measured_) : std::nullopt;
   }
 
-  /// With JUBE's own patterns and constants written out; absent, with a note, where hpcbench cannot read it.
+  /// Returns the pattern with JUBE's own patterns and constants written out; nullopt, with a note, if hpcbench cannot read it.
   std::optional<std::string> regex_of(const JubeNode& pattern) {
     const std::string name = pattern.attribute("name");
     const auto refuse = [&](const std::string& why) {
       draft_.note(pattern.place, "metrics", fmt::format("{}: `{}`: {}", name, pattern.text, why));
       return std::nullopt;
     };
-    if (pattern.attribute("type") == "string")
-      return refuse("a metric is a number; a text may be asked for by `success: {pattern: ...}`");
+    if (pattern.attribute("type") == "string") return refuse("a metric is a number; check a text by `success: {pattern: ...}`");
     std::string regex;
     for (const JubePiece& piece : jube_pieces(pattern.text)) {
       const auto* const own = std::find_if(std::begin(kJubePatterns), std::end(kJubePatterns),
@@ -221,7 +220,7 @@ class ResultWriter {
     return regex;
   }
 
-  /// `NAME_avg` and its like, once somebody asks for it.
+  /// Adds `NAME_avg` and the like at its first use.
   void add_taken(const std::string& name, const SourceLocation& place) {
     if (measured_.contains(name)) return;
     for (const Suffix& suffix : kSuffixes) {
@@ -287,7 +286,7 @@ class ResultWriter {
     if (!sorted.empty()) draft_.set("report", "sort", yaml_texts(sorted));
   }
 
-  /// Axes and derived values are columns.
+  /// Returns whether the name is an axis or a derived value: these are columns.
   bool is_shown(const std::string& name) const {
     for (const std::string_view key : {"matrix", "derive"}) {
       const auto map = draft_.maps.find(std::string(key));
@@ -304,7 +303,7 @@ class ResultWriter {
   const JubeParameters& parameters_;
   JubeSets& sets_;
   Draft& draft_;
-  std::map<std::string, std::string> rests_;  // of metrics with a pattern: all but name and take
+  std::map<std::string, std::string> rests_;  // of metrics with a pattern: all keys but name and take
   std::set<std::string> measured_;
   std::vector<const JubeNode*> scripts_;
 };

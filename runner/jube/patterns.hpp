@@ -9,7 +9,7 @@
 
 namespace hpcbench {
 
-/// `metrics` and `report`: the patterns of the analysers for the steps of a chain, and what the first table shows of them.
+/// Writes `metrics` and `report`: the patterns of the analysers for the steps of a chain, and the columns of the first table.
 void write_results(const JubeNode& benchmark, const std::vector<const JubeNode*>& chain, const JubeParameters& parameters,
                    JubeSets& sets, Draft& draft);
 

@@ -50,7 +50,7 @@ class PreparationFiles {
       if (!filled || !out || leaves_folder(*out)) {
         draft_.note(file->place, "prepare",
                     fmt::format("FILL IN the command: `{}` is not made of `{}`, as its values depend on parameters or it is no "
-                                "text that is there: write it there, as by `sed`",
+                                "existing text: create it in the command, for example by `sed`",
                                 file->attribute("out"), file->attribute("in")));
         continue;
       }

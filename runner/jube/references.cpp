@@ -10,7 +10,7 @@ namespace {
 
 bool is_name_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Bytes of the name at `at`, none where it begins with a digit.
+/// Returns the length of the name at `at`, 0 if it begins with a digit.
 std::size_t name_length(std::string_view text, std::size_t at) {
   if (at >= text.size() || std::isdigit(static_cast<unsigned char>(text[at])) != 0) return 0;
   std::size_t length = 0;

@@ -1,4 +1,4 @@
-// Scripts of parameters and patterns that an expression says exactly, and lists that another parameter chooses from.
+// Scripts of parameters and patterns that an expression can state exactly, and lists from which another parameter chooses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,17 +26,17 @@ bool is_exact_symbol(std::string_view symbol, bool measured) {
   return kExact.contains(symbol) || (measured && symbol == "/");
 }
 
-/// The names of a script's parameters, and whether their values may be negative.
+/// The names in a script, and whether their values may be negative.
 using Names = std::map<std::string, bool>;
 
-/// What stands right of `**`: a power of a negative exponent is a decimal.
+/// Returns whether the token may be the right side of `**`: a power of a negative exponent is a decimal.
 bool is_exponent(const Token& token, const Names& names) {
   if (token.kind == Token::Kind::number) return true;
   const auto name = token.kind == Token::Kind::name ? names.find(std::string(token.text)) : names.end();
   return name != names.end() && !name->second;
 }
 
-/// Whether Python computes the same: integers alone, for its decimals have more digits and another spelling.
+/// Returns whether Python computes the same: only for integers, because its decimals have more digits and another spelling.
 bool is_exact(const std::string& text, const Names& names, bool measured) {
   static const std::set<std::string_view> kFunctions = {"min", "max", "abs"};
   try {
@@ -58,7 +58,7 @@ bool is_exact(const std::string& text, const Names& names, bool measured) {
   }
 }
 
-/// A text in quotes, or an integer, of Python: what it is; absent for all else.
+/// Returns the value of a quoted text or an integer of Python; nullopt for all else.
 std::optional<std::string> literal(std::string_view word) {
   const bool quoted = word.size() >= 2 && (word.front() == '"' || word.front() == '\'') && word.back() == word.front();
   if (quoted) {
@@ -69,7 +69,7 @@ std::optional<std::string> literal(std::string_view word) {
   return integer ? std::optional<std::string>(word) : std::nullopt;
 }
 
-/// The parts of a text between commas that stand in no quotes.
+/// Splits a text at separators outside quotes.
 std::vector<std::string> outside_quotes(std::string_view text, char separator) {
   std::vector<std::string> parts = {""};
   char quote = 0;
@@ -88,7 +88,7 @@ std::vector<std::string> outside_quotes(std::string_view text, char separator) {
   return parts;
 }
 
-/// `["a", 'b', 3][$i]` or `{"a": 1, "b": 2}["$k"]`: what is chosen from, by its index or key, and the name that chooses.
+/// A choice, `["a", 'b', 3][$i]` or `{"a": 1, "b": 2}["$k"]`: its values by index or key, and the name that chooses.
 struct Lookup {
   std::map<std::string, std::string> items;
   std::string chooser;
@@ -106,7 +106,7 @@ std::optional<Lookup> lookup_in(const std::string& script) {
     if (sides.size() != 2) return std::nullopt;
     const std::optional<std::string> key = is_map ? literal(sides.front()) : std::to_string(i);
     const std::optional<std::string> value = literal(sides.back());
-    if (!key || !value || (is_map && sides.front() == *key)) return std::nullopt;  // a number is no text that chooses
+    if (!key || !value || (is_map && sides.front() == *key)) return std::nullopt;  // a number as key is never chosen by a text
     lookup.items[*key] = *value;
   }
   const std::vector<JubePiece> pieces = jube_pieces(std::string_view(script).substr(end + 1));
@@ -135,7 +135,7 @@ bool JubeParameters::is_integer(const JubeParameter& parameter) const {
          });
 }
 
-/// What a parameter stands for that is another's name and nothing else: it is written out, and the other has the values.
+/// Returns the parameter behind one whose value is only another's name: it is written out, and the other has the values.
 const JubeParameter* JubeParameters::behind(const JubeParameter* parameter) const {
   for (int depth = 0; parameter != nullptr && depth < kDeepestReference; ++depth) {
     if (parameter->values.size() != 1 || !is_template(*parameter)) return parameter;
@@ -179,7 +179,7 @@ bool JubeParameters::resolve_lookup(JubeParameter& parameter) {
   return true;
 }
 
-/// JUBE cuts what a script gives, too: then it is several values.
+/// Returns whether JUBE splits the script's result into several values, too.
 bool JubeParameters::is_cut(const JubeParameter& parameter, const std::string& value) {
   return !parameter.separator.empty() && value.find(parameter.separator) != std::string::npos;
 }

@@ -23,12 +23,13 @@ const JubeNode* set_in(const JubeNode& parent, const std::string& name) {
   return nullptr;
 }
 
-/// What a child replaces in the set that its own begins with: a replacement of the same text, a pattern of the same name.
+/// Returns the child's key in a joined set: its own children replace a replacement of the same text, or a pattern of the same
+/// name.
 std::string replaced_by(const JubeNode& child) {
   return child.tag + ' ' + child.attribute(child.tag == "sub" ? "source" : child.tag == "iofile" ? "out" : "name");
 }
 
-/// A set that begins with another's children; its own win.
+/// Returns a set that begins with another's children; its own children win.
 JubeNode joined(const JubeNode& beginning, const JubeNode& set) {
   std::set<std::string> own;
   for (const JubeNode& child : set.children) own.insert(replaced_by(child));
@@ -41,7 +42,7 @@ JubeNode joined(const JubeNode& beginning, const JubeNode& set) {
   return both;
 }
 
-/// Files that the sets of another file name lie beside that one.
+/// Resolves files in sets of another file relative to that file.
 void look_beside(JubeNode& node, const std::filesystem::path& folder) {
   if (node.tag == "copy" || node.tag == "link") {
     const std::string own = node.attribute("file_path_ref");
@@ -62,7 +63,7 @@ const JubeNode* JubeSets::other_root(const std::string& file) {
   return &chosen_.emplace(file, std::move(chosen)).first->second;
 }
 
-/// `from` is `FILE` or `FILE:SET:SET`, whose sets are named for sets that are chosen by a parameter.
+/// Finds a set. `from` is `FILE` or `FILE:SET:SET`, where the sets are named for a choice by parameter.
 const JubeNode* JubeSets::find(const std::string& name, const std::string& from) {
   if (from.empty()) {
     const JubeNode* const own = set_in(benchmark_, name);

@@ -13,17 +13,17 @@
 
 namespace hpcbench {
 
-/// The named sets of a file and of those that it takes sets from.
+/// The named sets of a file and of the files from which it takes sets.
 class JubeSets {
  public:
   JubeSets(const JubeNode& root, const JubeNode& benchmark, std::set<std::string> tags, JubeIncludes& includes)
       : root_(root), benchmark_(benchmark), tags_(std::move(tags)), includes_(includes) {}
 
-  /// What a `use` of a step or an analyser names, in its order, each set after the set that it begins with, or joined with it:
-  /// replacements and patterns of its own win over those. What is not found is a note.
+  /// Returns the sets that a `use` of a step or an analyser names, in its order, each after the set that it begins with, or
+  /// joined with it: its own replacements and patterns win. A missing set is a note.
   std::vector<const JubeNode*> used_by(const JubeNode& user, std::string_view key, Draft& draft);
 
-  /// False once a set was not found.
+  /// Returns false once a set was not found.
   bool complete() const { return complete_; }
 
  private:
@@ -36,8 +36,8 @@ class JubeSets {
   const JubeNode& benchmark_;
   std::set<std::string> tags_;
   JubeIncludes& includes_;
-  std::map<std::string, JubeNode> chosen_;      // of other files, without what the tags leave out
-  std::map<const JubeNode*, JubeNode> joined_;  // sets with the children of those that they begin with
+  std::map<std::string, JubeNode> chosen_;      // of other files, without the elements that the tags exclude
+  std::map<const JubeNode*, JubeNode> joined_;  // sets with the children of the sets that they begin with
   bool complete_ = true;
 };
 

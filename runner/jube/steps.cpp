@@ -54,7 +54,7 @@ class Chain {
   std::vector<const JubeNode*> chain_;
 };
 
-/// The last step that no other depends on.
+/// Returns the last step that no other depends on.
 const JubeNode* last_step(const std::vector<const JubeNode*>& steps) {
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     const std::string name = (*step)->attribute("name");
@@ -71,7 +71,7 @@ struct Attribute {
   std::string_view name;
   std::string_view why;
 };
-// What hpcbench does by itself (do_log_file, suffix) is not listed.
+// Attributes that hpcbench covers itself (do_log_file, suffix) are not listed.
 constexpr Attribute kOfStep[] = {
     {"shared", "runs know nothing of each other; what follows all of them reads `hpcbench report --format json`"},
     {"cycles", "a run is one execution; what a program repeats is its own affair"},
@@ -84,7 +84,7 @@ constexpr Attribute kOfDo[] = {
      "FILL IN the command: hpcbench submits jobs itself (`--site NAME`) and waits for them: write the program here, not the "
      "command that submits "
      "it"},
-    {"error_file", "how each run ended is recorded; `success` may ask for more"},
+    {"error_file", "how each run ended is recorded; `success` may require more"},
     {"break_file", "a run is one execution"},
     {"stdout", "output is in stdout.log; redirect it in the command"},
     {"stderr", "output is in stderr.log; redirect it in the command"}};
@@ -100,7 +100,7 @@ void note_attributes(const JubeNode& node, const Attribute (&attributes)[N], std
   }
 }
 
-/// Whether a script may leave its folder: the word `cd` or `pushd`, wherever a command may begin.
+/// Returns whether a script may change its folder: the word `cd` or `pushd` in any place where a command may begin.
 bool changes_folder(const std::string& script) {
   for (const std::string_view word : {"cd", "pushd"}) {
     for (std::size_t at = script.find(word); at != std::string::npos; at = script.find(word, at + 1)) {
@@ -113,7 +113,7 @@ bool changes_folder(const std::string& script) {
   return false;
 }
 
-/// JUBE gives each `do` a shell of its own, which begins in the step's folder, or in the `do`'s own `work_dir`.
+/// JUBE runs each `do` in its own shell, which begins in the step's folder, or in the `do`'s `work_dir`.
 std::string script_of(const JubeNode& each, bool is_last, const std::string& folder, const JubeParameters& parameters,
                       const std::string& key, Draft& draft) {
   const std::string own_folder = parameters.fill(each.attribute("work_dir"), each.place, key, draft);
@@ -127,7 +127,7 @@ std::string script_of(const JubeNode& each, bool is_last, const std::string& fol
   return script;
 }
 
-/// A step that JUBE runs for no point, or for some.
+/// Notes a step that JUBE runs for no point, or only for some.
 void note_inactive(const JubeNode& step, const JubeParameters& parameters, std::string_view key, Draft& draft) {
   if (is_active(step, parameters, key, draft)) return;
   draft.note(step.place, key,
@@ -135,7 +135,7 @@ void note_inactive(const JubeNode& step, const JubeParameters& parameters, std::
                          step.attribute("active")));
 }
 
-/// The step's `do`s, one below the other. `folder` is the step's, where they begin.
+/// Returns the step's `do`s in order. `folder` is the step's, where they begin.
 std::string body_of(const JubeNode& step, const std::string& folder, const JubeParameters& parameters, const std::string& key,
                     Draft& draft) {
   note_attributes(step, kOfStep, key, draft);
@@ -154,13 +154,13 @@ std::string body_of(const JubeNode& step, const std::string& folder, const JubeP
   std::vector<std::string> lines;
   for (const JubeNode* each : active) {
     if ((active.size() > 1 || key == "prepare") && each->text.find('\n') != std::string::npos)
-      draft.note(each->place, key, "the script ends at the first line that fails, where JUBE goes on to the end of a `do`");
+      draft.note(each->place, key, "the script ends at the first line that fails, where JUBE continues to the end of a `do`");
     lines.push_back(script_of(*each, each == active.back(), folder, parameters, key, draft));
   }
   return lines.empty() ? "true" : join(lines, "\n");
 }
 
-/// The value of the preparation's `command`, a list.
+/// Returns the value of the preparation's `command`, a list.
 std::string command_of(const std::string& script) {
   std::string text = "\ncommand:\n  - bash\n  - -c\n  - ";
   const std::vector<std::string> lines = split(yaml_script(script), '\n');
@@ -168,7 +168,7 @@ std::string command_of(const std::string& script) {
   return text;
 }
 
-/// JUBE's folder of a step that another depends on stands under its name in the other's.
+/// In JUBE, a step that another depends on is a link of its name in the other's folder.
 std::string links(const std::vector<const JubeNode*>& before) {
   std::string text;
   for (const JubeNode* step : before) {

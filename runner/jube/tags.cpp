@@ -14,7 +14,7 @@ namespace {
 
 bool is_tag_byte(char c) { return std::string_view("|+!^() \t\n").find(c) == std::string_view::npos; }
 
-/// From loosest to tightest: `|`, `+`, `!`, `^`, as in JUBE, which hands them to Python's `or`, `and`, `not` and `^`.
+/// From lowest to highest precedence: `|`, `+`, `!`, `^`, as in JUBE, which passes them to Python's `or`, `and`, `not` and `^`.
 class TagParser {
  public:
   TagParser(const std::string& text, const std::set<std::string>& tags, const SourceLocation& place)

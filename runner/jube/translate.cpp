@@ -26,16 +26,16 @@ namespace hpcbench {
 namespace {
 
 constexpr std::size_t kMostProfiles = 20;
-constexpr std::size_t kMostFolders = 50;  // to look for another file in
+constexpr std::size_t kMostFolders = 50;  // folders searched for another file
 
-/// One choice of tags, translated.
+/// The translation for one choice of tags.
 struct Translated {
   Draft draft;
-  std::vector<std::string> notes;  // located
+  std::vector<std::string> notes;  // with their places
   std::vector<std::pair<std::string, std::string>> decks;
 };
 
-/// The names that the file's `selection` lists as `only` or `not`.
+/// Returns the names that the file's `selection` lists as `only` or `not`.
 std::set<std::string> selected(const JubeNode& root, std::string_view which) {
   std::set<std::string> names;
   for (const JubeNode* selection : root.all("selection")) {
@@ -46,7 +46,7 @@ std::set<std::string> selected(const JubeNode& root, std::string_view which) {
   return names;
 }
 
-/// The first of those that JUBE runs.
+/// Returns the first benchmark that JUBE runs.
 const JubeNode& first_benchmark(const JubeNode& root, Draft& draft) {
   std::vector<const JubeNode*> benchmarks = root.all("benchmark");
   const std::set<std::string> only = selected(root, "only");
@@ -76,7 +76,7 @@ void note_beside(const JubeNode& root, const JubeNode& benchmark, Draft& draft) 
   }
 }
 
-/// Where JUBE looks for other files: as this file says, then as the environment does.
+/// Returns the folders in which JUBE searches for other files: those of this file, then those of the environment.
 std::vector<std::string> include_path(const JubeNode& root, const JubeRequest& request, Draft& draft) {
   std::vector<std::string> folders;
   for (const JubeNode* path : root.all("include-path")) {
@@ -96,7 +96,8 @@ std::vector<std::string> include_path(const JubeNode& root, const JubeRequest& r
   return folders;
 }
 
-/// As if the JUBE file lay where its benchmark's `file_path_ref` says: files and `$jube_benchmark_home` are seen from there.
+/// Returns a request as if the JUBE file lay in its benchmark's `file_path_ref`: files and `$jube_benchmark_home` are relative
+/// to it.
 JubeRequest seen_from(const JubeNode& benchmark, const JubeRequest& request) {
   const std::filesystem::path folder = benchmark.attribute("file_path_ref");
   const std::filesystem::path file = request.path;
@@ -126,7 +127,7 @@ Translated translate_tree(const JubeNode& root, const std::set<std::string>& tag
   JubeSets sets(root, benchmark, tags, includes);
   const std::vector<const JubeNode*> chain = chain_of_steps(benchmark, request, draft);
   JubeParameters parameters(benchmark.attribute("name"), chain.back()->attribute("name"), request.home);
-  std::vector<std::vector<const JubeNode*>> used;  // by each step; only parameters reach the steps after it
+  std::vector<std::vector<const JubeNode*>> used;  // by each step; later steps see only parameters
   for (const JubeNode* step : chain) {
     used.push_back(sets.used_by(*step, "parameters", draft));
     for (const JubeNode* set : used.back()) {
@@ -160,7 +161,7 @@ std::optional<std::string> problem_of(const std::string& text, const std::string
   }
 }
 
-/// Each tag alone, as far as it changes something.
+/// Returns a profile for each single tag that changes something.
 Draft::Entries profiles_of(const JubeNode& tree, const Draft& base, const JubeRequest& request, const JubeFiles& files,
                            JubeIncludes& includes, std::vector<std::string>& notes) {
   std::set<std::string> tags;
@@ -205,7 +206,7 @@ JubeTranslation translate_jube(const JubeRequest& request, const JubeFiles& file
   const YamlSource source(request.path, request.text);
   JubeNode tree = read_jube_tree(source);
   JubeIncludes includes(files);
-  Draft unused;  // the same notes follow
+  Draft unused;  // the same notes would follow
   includes.look_in(include_path(choose_by_tags(tree, request.tags), request, unused));
   includes.expand(tree);
   const JubeNode chosen = choose_by_tags(tree, request.tags);

@@ -14,7 +14,7 @@ namespace hpcbench {
 
 namespace {
 
-/// Whether two runs of one repeat were in one allocation: an element of an array is a block's job.
+/// Returns whether two runs of one repeat were in one allocation: an element of an array is a block's job.
 bool in_one_allocation(const AttemptRecord& a, const AttemptRecord& b) {
   if (a.executor != b.executor) return false;
   if (executor_kind(a.executor).runs_here) return true;
@@ -23,7 +23,7 @@ bool in_one_allocation(const AttemptRecord& a, const AttemptRecord& b) {
 
 double log_width(const Interval& interval) { return std::log(interval.high) - std::log(interval.low); }
 
-/// How many times wider the interval would be if nothing were known of the blocks; absent where one of them cannot be had.
+/// Returns how many times wider the interval would be without the blocks; nullopt if one of the two intervals is unavailable.
 std::optional<double> gain_of(const Sample& base, const Sample& sample, const Confidence& confidence) {
   if (!sample.row.speedup || !sample.row.speedup->interval || sample.row.counts.censored > 0) return std::nullopt;
   const auto apart = speedup(base.values, sample.values, confidence);

@@ -33,23 +33,23 @@ std::vector<std::string> names_of(const Condition& condition) {
 }
 
 [[noreturn]] void refuse_empty_report() {
-  throw InputError("error: no configuration is left to report; ask for fewer conditions in --only, --where and report.where");
+  throw InputError("error: no configuration is left to report; remove conditions in --only, --where and report.where");
 }
 
-/// Axes and computed values: what a condition may name.
+/// Returns axes and computed values: the names in conditions.
 Bindings point_of(const Row& row) {
   Bindings point = row.axes;
   point.insert(point.end(), row.derived.begin(), row.derived.end());
   return point;
 }
 
-/// Leaves out the rows for which an expression is not true. Of what the plan does not ask for nobody knows.
+/// Leaves out the rows for which an expression is not true, and rows outside the plan, for which it is unknown.
 void keep_where(std::vector<bool>& shown, const Plan& plan, const LocatedExpression& where) {
   const std::vector<std::size_t> rows = configurations_where(plan, where);
   for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = shown[i] && std::binary_search(rows.begin(), rows.end(), i);
 }
 
-/// The samples of the plan come first, in its order.
+/// Returns the shown samples: those of the plan first, in its order.
 std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const Plan& plan, const ReportSettings& settings,
                                        const ReportOptions& options) {
   const std::vector<Selection>& only = options.only;
@@ -70,14 +70,15 @@ std::vector<const Sample*> select_rows(const std::vector<Sample>& samples, const
   return shown;
 }
 
-/// Axes and computed values of a plan: what tables may name of a point.
+/// Returns the axes and computed values of a plan: the names by which tables may refer to a point.
 std::vector<std::string> point_names(const Plan& plan) {
   std::vector<std::string> names = plan.axes;
   names.insert(names.end(), plan.derived.begin(), plan.derived.end());
   return names;
 }
 
-/// Names that report.columns and report.sort may use beside axes and columns: looked for only where there is such a name.
+/// Returns names that report.columns and report.sort may use besides axes and columns; collects metrics only if such a name
+/// occurs.
 std::vector<std::string> known_metrics(const Experiment& experiment, const Plan& plan,
                                        const std::vector<const AttemptRecord*>& attempts) {
   const std::vector<std::string> axes = point_names(plan);
@@ -110,7 +111,7 @@ bool has_several_values(const std::vector<Sample>& samples, const std::string& a
   return false;
 }
 
-/// All axes, `strategy` first, those that only orphans have last; and which of them vary.
+/// Chooses the axes, `strategy` first, axes of orphans last, and finds which of them vary.
 void choose_axes(Table& table, const Experiment& experiment, const Plan& plan, const std::vector<Sample>& samples) {
   std::copy_if(plan.axes.begin(), plan.axes.end(), std::back_inserter(table.axes),
                [&](const std::string& axis) { return experiment.shows_axis(axis); });
@@ -129,7 +130,7 @@ void choose_axes(Table& table, const Experiment& experiment, const Plan& plan, c
   }
 }
 
-/// What the table leaves out of what is on record.
+/// Notes the recorded runs that the table leaves out.
 void note_orphans(Table& table, const Plan& plan, const Orphans& orphans) {
   std::vector<std::string> parts;
   if (orphans.repeats > 0) {
@@ -137,14 +138,14 @@ void note_orphans(Table& table, const Plan& plan, const Orphans& orphans) {
         fmt::format("{} run{} beyond `repeats: {}`", orphans.repeats, orphans.repeats == 1 ? "" : "s", plan.repeats));
   }
   if (orphans.configurations > 0) {
-    parts.push_back(fmt::format("{} configuration{} that this file and profile do not ask for", orphans.configurations,
+    parts.push_back(fmt::format("{} configuration{} outside this file and profile", orphans.configurations,
                                 orphans.configurations == 1 ? "" : "s"));
   }
   if (parts.empty()) return;
   table.notes.push_back(fmt::format("on record, but not in this table: {}; `--orphans` shows them", join(parts, ", ")));
 }
 
-/// Published values that do not count beside values of another kind.
+/// Notes published values that do not count beside values of another kind.
 void note_other_statistics(Table& table, const std::vector<Sample>& samples) {
   for (const Sample& sample : samples) {
     if (sample.other_statistics == 0) continue;
@@ -155,7 +156,7 @@ void note_other_statistics(Table& table, const std::vector<Sample>& samples) {
   }
 }
 
-/// Runs that limits ended and that went on, in each row.
+/// Counts the runs of each row that limits interrupted and that continued.
 void count_segments(std::vector<Sample>& samples) {
   for (Sample& sample : samples) {
     for (const AttemptRecord* run : sample.runs) {
@@ -167,7 +168,7 @@ void count_segments(std::vector<Sample>& samples) {
   }
 }
 
-/// Says which rows hold runs of several segments, and what that means for their values.
+/// Notes rows with runs of several segments, and the effect on their values.
 void note_continued(Table& table) {
   int rows = 0, runs = 0, segments = 0, all = 0;
   for (const Row& row : table.rows) {
@@ -184,7 +185,7 @@ void note_continued(Table& table) {
                   runs, all, rows, table.rows.size(), segments));
 }
 
-/// Says how many runs of an earlier version were to meet faults.
+/// Notes how many runs of an earlier version had planned faults.
 void note_faults(Table& table, const std::vector<const Sample*>& shown) {
   std::size_t runs = 0, all = 0;
   for (const Sample* sample : shown) {
@@ -195,7 +196,7 @@ void note_faults(Table& table, const std::vector<const Sample*>& shown) {
   if (runs > 0) table.notes.push_back(fmt::format("{} of {} runs had faults by `inject`, a retired key", runs, all));
 }
 
-/// How many runs of a block could go on beside each other, this one among them; 1: it had its block for itself.
+/// Returns how many runs of a block could run side by side, including this one; 1: it had its block for itself.
 int side_by_side_of(const Sample& sample) {
   int most = 1;
   if (!sample.row.facts.contains("side_by_side")) return most;
@@ -206,7 +207,7 @@ int side_by_side_of(const Sample& sample) {
   return most;
 }
 
-/// Says which rows ran beside others of their block, and what that does to times.
+/// Notes rows that ran beside others of their block, and the effect on times.
 void note_side_by_side(Table& table) {
   int rows = 0, most = 1;
   for (const Row& row : table.rows) {
@@ -220,7 +221,7 @@ void note_side_by_side(Table& table) {
                   rows, table.rows.size(), most, table.has_gpus ? " and GPUs" : ""));
 }
 
-/// Counts the runs whose earlier attempts did not succeed, and says what their values leave out.
+/// Counts the runs whose earlier attempts did not succeed, and notes what their values leave out.
 void note_tried_again(Table& table, const std::vector<AttemptKey>& attempts) {
   std::set<std::pair<std::string, RunName>> runs;
   for (const AttemptKey& attempt : attempts) runs.emplace(attempt.config_id, attempt.run);
@@ -235,7 +236,7 @@ void note_tried_again(Table& table, const std::vector<AttemptKey>& attempts) {
   if (all == 0) return;
   table.notes.push_back(fmt::format(
       "{} run{} in {} of {} rows needed more than one attempt. Only the last attempt of a run counts: the values do "
-      "not show how often it fails, and runs that fail may differ from those that do not",
+      "not show how often it fails, and runs that fail may differ from the others",
       all, all == 1 ? "" : "s", rows, table.rows.size()));
 }
 
@@ -250,7 +251,7 @@ void note_set_aside(Table& table) {
   if (!text.empty()) table.notes.push_back(text);
 }
 
-/// What the rows have beside the metric. A column of report.columns may be any metric.
+/// Measures everything in the rows besides the metric. A column of report.columns may be any metric.
 void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& axes, const Experiment& experiment,
                  const ReportOptions& options) {
   const ReportSettings& settings = experiment.report;
@@ -265,7 +266,7 @@ void measure_all(std::vector<Sample>& samples, const std::vector<std::string>& a
   }
 }
 
-/// The values of its runs, most of what a row holds, leave the sample; nobody asks it for them after that.
+/// Moves the values of the runs, most of a row's memory, out of the samples, which no longer need them.
 void move_into_rows(Table& table, const Experiment& experiment, std::vector<Sample>& samples,
                     const std::vector<const Sample*>& shown) {
   std::unordered_map<std::string, std::vector<std::string>> codes;
@@ -285,7 +286,7 @@ void move_into_rows(Table& table, const Experiment& experiment, std::vector<Samp
   }
 }
 
-/// Why a metric has no speedup, and how it gets one.
+/// Returns why a metric has no speedup, and how to declare its direction.
 std::string no_direction(const std::string& metric) {
   return fmt::format(
       "`{0}` has no speedup: neither its unit nor its name is that of a time or a rate; add `better: higher` (or `lower`) to "
@@ -293,7 +294,7 @@ std::string no_direction(const std::string& metric) {
       metric);
 }
 
-/// What a report of this plan may name; InputError for what it names and is not there.
+/// Checks the names in this report's options; InputError for one that does not exist.
 void require_names(const Experiment& experiment, const Plan& plan, const std::vector<const AttemptRecord*>& attempts) {
   const ReportSettings& settings = experiment.report;
   require_axes(names_of(settings.where), point_names(plan), "report.where");
@@ -303,7 +304,7 @@ void require_names(const Experiment& experiment, const Plan& plan, const std::ve
   require_columns(settings.columns, point_names(plan), metrics, to_string(experiment.scale_by()));
 }
 
-/// What the file and the options say of the whole table.
+/// Returns the table's general properties, from the file and the options.
 Table table_without_rows(const Experiment& experiment, const MetricChoice& metric) {
   const ReportSettings& settings = experiment.report;
   Table table;
@@ -332,7 +333,7 @@ Table table_without_rows(const Experiment& experiment, const MetricChoice& metri
 
 void check_only(const Plan& plan, const ReportOptions& options) {
   for (const Selection& only : options.only) {
-    if (!options.orphans) select(plan, only);  // says what is wrong with it
+    if (!options.orphans) select(plan, only);  // reports errors in it
     require_axes(names_of(only.condition), point_names(plan), "--only");
   }
 }

@@ -47,17 +47,17 @@ std::string metric_sentence(const Table& table) {
         begin, center, looks_text(table.looks), 100 * table.confidence);
   }
   return fmt::format(
-      "{}; {}, and its exact interval from order statistics with the coverage that it reaches ({:g} % was asked "
-      "for).",
+      "{}; {}, and its exact interval from order statistics with the coverage that it reaches ({:g} % was "
+      "requested).",
       begin, center, 100 * table.confidence);
 }
 
-/// Which way round the ratios are.
+/// Returns the direction of the ratios.
 std::string direction_of_ratio(const Table& table) {
   return table.kind.better == Better::higher ? "row / baseline" : "baseline / row";
 }
 
-/// Of values that are those of one GPU: speedup and efficiency are not.
+/// For values per GPU: speedup and efficiency are not per GPU.
 std::string per_unit_sentence(const Table& table) {
   const std::string one = table.kind.per.substr(0, table.kind.per.size() - 1);
   return fmt::format("A value is that of one {0}: speedup compares values x {1}, those of whole runs.", one, table.kind.per);
@@ -108,7 +108,8 @@ std::string shown_metric(const Table& table) {
 std::vector<std::string> caption(const Table& table) {
   std::vector<std::string> lines = {table_title(table) + (table.description.empty() ? "" : ": " + table.description)};
   if (has_warning(table, kNoSuccess)) {
-    lines.push_back(fmt::format("No run succeeded: there is no value of {}. The warning below says why.", table.metric));
+    lines.push_back(
+        fmt::format("No run succeeded: there is no value of {}. The warning below gives the reason.", table.metric));
     return lines;
   }
   lines.push_back(metric_sentence(table));
@@ -137,12 +138,12 @@ std::vector<std::string> caption(const Table& table) {
   }
   if (std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return !row.statistic.empty(); })) {
     lines.emplace_back(
-        "Published statistics stand as they were published, with the n that was published: no interval can be had of them, and "
+        "Published statistics are shown unchanged, with the published n: they have no interval, and "
         "their speedup is the ratio of the two values.");
   }
   const bool intervals = has_intervals(table) || has_speedup_intervals(table);
   lines.push_back(std::string(intervals ? "Each interval holds for its row alone, not for all rows at once. " : "") +
-                  "What cannot be had is \"-\".");
+                  "\"-\" means no value.");
   return lines;
 }
 

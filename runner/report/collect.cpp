@@ -27,8 +27,8 @@ bool is_import(const AttemptRecord* record) {
   return source != record->facts.end() && source->second == "imported";
 }
 
-/// Runs that were ended by a time limit took longer than it. A limit that other runs of the row passed says nothing about
-/// their order, so it does not count.
+/// Counts runs that a time limit ended: they took longer than the limit. A limit below the time of other runs of the row does
+/// not determine their order, so it does not count.
 void count_censored(Sample& sample) {
   const double slowest = sample.values.empty() ? 0 : *std::max_element(sample.values.begin(), sample.values.end());
   for (const AttemptRecord* run : sample.runs) {
@@ -40,7 +40,7 @@ void count_censored(Sample& sample) {
   }
 }
 
-/// Between a run and one that is only known to be longer there is no value, and the limit would make one up.
+/// Between a run and one with only a lower bound there is no known value, and interpolation would use the limit as a value.
 void hide_bounded_quartile(Row& row, const std::vector<double>& values) {
   if (row.counts.censored == 0) return;
   const double slowest = *std::max_element(values.begin(), values.end());
@@ -48,8 +48,7 @@ void hide_bounded_quartile(Row& row, const std::vector<double>& values) {
   if (q3 > slowest && q3 < *row.censored_at_s) q3 = std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Of a run that succeeded: those of its metrics that came out NaN or infinite and tell that it diverged, the metric of the
-/// table and losses.
+/// Returns the metrics of a successful run that are NaN or infinite and show that it diverged: the table's metric and losses.
 std::vector<std::string> diverged_metrics(const AttemptRecord& record, const std::string& metric) {
   std::vector<std::string> names;
   if (record.state != State::succeeded) return names;
@@ -73,13 +72,13 @@ RunValue describe_run(const AttemptRecord& record, const std::optional<double>& 
   return run;
 }
 
-/// `median` of a published value; empty of a run.
+/// Returns the statistic of a published value, `median`; empty for a run.
 std::string statistic_of(const AttemptRecord& record) {
   const auto fact = record.facts.find("statistic");
   return fact == record.facts.end() ? "" : fact->second;
 }
 
-/// The one statistic that counts in a row: values of runs if it has any, else the first published one.
+/// Returns the one statistic that counts in a row: values of runs if it has any, else the first published one.
 std::string counting_statistic(const Sample& sample, const std::string& metric) {
   std::string statistic;
   for (const AttemptRecord* run : sample.runs) {
@@ -91,8 +90,8 @@ std::string counting_statistic(const Sample& sample, const std::string& metric) 
   return statistic;
 }
 
-/// A value that is said to be the median of n runs stands for these: n is theirs, and nothing is known of their spread. Of
-/// several such values the row shows their median, of all their runs.
+/// A published median of n runs stands for these: the row has their n, and their spread is unknown. Of several such values the
+/// row shows the median, with the sum of their n.
 void take_published(Sample& sample) {
   Row& row = sample.row;
   const auto imported = std::count_if(sample.measured.begin(), sample.measured.end(), is_import);
@@ -110,7 +109,7 @@ void take_published(Sample& sample) {
   row.summary->interval.reset();
 }
 
-/// Slurm's names of all nodes that a run had, else the hosts that its files name.
+/// Collects Slurm's names of all nodes of a run, else the hosts in its files.
 void gather_nodes(Sample& sample) {
   for (const AttemptRecord* run : sample.measured.empty() ? sample.runs : sample.measured) {
     for (const std::string& node : split(run->nodes ? *run->nodes : run->node.value_or(""), ',')) {
@@ -155,7 +154,7 @@ void summarise_sample(Sample& sample, const MetricChoice& metric, const ReportSe
     values.insert(values.end(), static_cast<std::size_t>(row.counts.censored), row.censored_at_s.value_or(0));
     row.summary = summarise(std::move(values), confidence_of(settings));
     hide_bounded_quartile(row, sample.values);
-    // Before its first look a row may not be looked at for more than its median.
+    // Before its first look a row shows only its median.
     if (row.summary && !settings.looks.empty() && sample.look == 0) row.summary->interval.reset();
   }
   take_published(sample);

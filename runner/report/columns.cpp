@@ -13,7 +13,7 @@
 namespace hpcbench {
 namespace {
 
-/// Published numbers stand as they were published.
+/// Published numbers keep their published digits.
 std::string as_written(const Row& row, const std::optional<double>& value) {
   return value && row.source == "imported" ? written_text(row, *value) : three_digits(value);
 }
@@ -52,7 +52,8 @@ bool any_row(const Table& table, const Test& test) {
   return std::any_of(table.rows.begin(), table.rows.end(), test);
 }
 
-/// How large a row is stands once in tables for people: in what the report scales by. `nodes` are an axis.
+/// Returns whether a column of size is shown: tables for people show the size once, in the unit of `scale_by`. `nodes` are an
+/// axis.
 bool shows_scale(const Table& table, ColumnPlace place) {
   if (place == kJson) return table.scale_by != "gpus";
   if (place == kCsvEnd) return table.scale_by != "gpus" && (table.has_gpus || table.scale_by != "nodes");
@@ -60,8 +61,8 @@ bool shows_scale(const Table& table, ColumnPlace place) {
   return table.scale_by == "cores" || (table.scale_by == "ranks" && !is_axis);
 }
 
-/// Whether the table has anything to show in a column of this place.
-bool stands_in(const Table& table, const Column& column, ColumnPlace place) {
+/// Returns whether the table has values for a column of this place.
+bool belongs_in(const Table& table, const Column& column, ColumnPlace place) {
   const bool for_people = place == kText || place == kPaper || place == kPaperEnd;
   if ((column.places & place) == 0) return false;
   if (for_people && (column.places & kOnlySpeedup) != 0 && !table.has_speedup) return false;
@@ -70,7 +71,7 @@ bool stands_in(const Table& table, const Column& column, ColumnPlace place) {
   if (column.name == "scale") return shows_scale(table, place);
   if (column.name == "statistic" && place != kJson)
     return place == kCsvEnd ? value_word(table) != "median" : value_word(table) == "value";
-  if (column.name == "nodes_seen" && place == kText)  // a study on one machine has one everywhere
+  if (column.name == "nodes_seen" && place == kText)  // a study on one machine has the same value everywhere
     return any_row(table, [](const Row& row) { return row.nodes_of_slurm; });
   if (column.name == "set_aside") return any_row(table, [](const Row& row) { return !row.set_aside.empty(); });
   if (column.name == "outcomes") return place != kPaperEnd || any_row(table, has_more_than_successes);
@@ -78,14 +79,14 @@ bool stands_in(const Table& table, const Column& column, ColumnPlace place) {
   return true;
 }
 
-/// The metric itself and what became of the runs always stand in a table for people; else nothing that no row has.
+/// Returns whether tables for people show the column: the metric and the outcomes always, others if some row has a value.
 bool is_worth_showing(const Table& table, const std::vector<Row>& rows, const Column& column) {
   if (column.name.starts_with("median") || column.name == "outcomes") return true;
   const CellStyle style = cell_style(table);
   return std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return column.cell(table, row, style) != kAbsentCell; });
 }
 
-/// As a string for InputError: what a column can be.
+/// Returns the known columns as text for an InputError.
 std::vector<std::string> known_names(const std::vector<std::string>& axes, const std::vector<std::string>& metrics) {
   std::vector<std::string> known = axes;
   for (const Column& column : all_columns()) known.emplace_back(column.name);
@@ -181,7 +182,7 @@ std::vector<std::string> columns_in(const Table& table, ColumnPlace place) {
   const bool needs_cell = place == kText || place == kPaper || place == kInner;
   std::vector<std::string> entries;
   for (const Column& column : all_columns()) {
-    if (!stands_in(table, column, place) || (needs_cell && !is_worth_showing(table, rows, column))) continue;
+    if (!belongs_in(table, column, place) || (needs_cell && !is_worth_showing(table, rows, column))) continue;
     entries.push_back("column:" + std::string(column.name));
   }
   return entries;
@@ -189,7 +190,7 @@ std::vector<std::string> columns_in(const Table& table, ColumnPlace place) {
 
 void write_columns(JsonWriter& json, const Table& table, const Row& row, std::string_view first, std::string_view last) {
   for (const Column *column = find_column(first), *end = find_column(last) + 1; column != end; ++column) {
-    if (!stands_in(table, *column, kJson)) continue;
+    if (!belongs_in(table, *column, kJson)) continue;
     column->write != nullptr ? column->write(json, row) : static_cast<void>(json.member(column->name, column->number(row)));
   }
 }

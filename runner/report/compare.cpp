@@ -22,13 +22,13 @@ void note_missing(const std::vector<std::string>& missing, bool whole_lists, std
                               list_some(missing, whole_lists)));
 }
 
-/// Where the work is to be the same, whoever reads a speedup should know what is not.
+/// Notes axes that vary together with the number of gpus: speedups then compare rows of different work.
 void note_grown(std::vector<std::string> grown, const Experiment& experiment, std::vector<std::string>& notes) {
   std::erase_if(grown, [&](const std::string& axis) { return is_layout(axis) || axis == to_string(experiment.scale_by()); });
   if (experiment.report.scaling == Scaling::weak || grown.empty()) return;
   notes.push_back(
       fmt::format("{} var{} together with the number of {}: speedups compare rows of different {}; where the work "
-                  "grows with them, say `report: {{scaling: weak}}`",
+                  "grows with them, set `report: {{scaling: weak}}`",
                   join(grown, ", "), grown.size() == 1 ? "ies" : "y", to_string(experiment.scale_by()), join(grown, ", ")));
 }
 
@@ -36,8 +36,8 @@ bool all_positive(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
 }
 
-/// Censored runs took longer than all others, how much longer nobody knows: with infinity for them every rank is right and
-/// the upper bound holds. The point is given only where it is the same with the limit in their place.
+/// Censored runs took longer than all others by an unknown amount: with infinity in their place every rank is right and the
+/// upper bound holds. The point is given only if it is the same with the limit in their place.
 std::optional<Ratio> censored_speedup(const Sample& base, const Sample& sample, const Confidence& confidence) {
   std::vector<double> endless = sample.values;
   std::vector<double> at_limit = sample.values;
@@ -49,7 +49,7 @@ std::optional<Ratio> censored_speedup(const Sample& base, const Sample& sample, 
   return ratio && bound && ratio->value == bound->value ? ratio : std::nullopt;
 }
 
-/// How many gpus, ranks ... a row has of what the metric is per; 0 where nothing says it.
+/// Returns the row's number of gpus, ranks ... that the metric counts per; 0 if unknown.
 double count_of(const Row& row, const MetricChoice& metric) {
   const std::string& unit = metric.kind.per;
   if (unit == "gpus") return row.gpus;
@@ -58,7 +58,7 @@ double count_of(const Row& row, const MetricChoice& metric) {
   return nodes == nullptr ? 0 : nodes->number().value_or(0);
 }
 
-/// What a ratio of values becomes as one of whole runs: of rates per GPU their numbers of GPUs count, too.
+/// Returns the factor from a ratio of values to a ratio of whole runs: rates per GPU are multiplied by their numbers of GPUs.
 std::optional<double> factor_of(const Row& base, const Row& row, const MetricChoice& metric) {
   if (metric.kind.per.empty()) return 1;
   const double ours = count_of(row, metric);
@@ -88,7 +88,7 @@ std::optional<Ratio> published_ratio(const Row& base, const Row& row, const Metr
 std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, const MetricChoice& metric,
                                     const ReportSettings& settings);
 
-/// What a comparison asks of a sample, of its runs up to a look.
+/// Returns the part of a sample that a comparison uses: its runs up to a look.
 Sample up_to_look(const Sample& sample, int look) {
   Sample part;
   part.look = look;
@@ -104,12 +104,12 @@ Sample up_to_look(const Sample& sample, int look) {
   return part;
 }
 
-/// Equal blocks on both sides: a baseline that went on for other rows changes nothing here.
+/// Compares equal blocks on both sides: more runs of a baseline for other rows change nothing here.
 std::optional<Ratio> speedup_at_look(const Sample& base, const Sample& sample, const MetricChoice& metric,
                                      const ReportSettings& settings) {
   const int look = std::min(base.look, sample.look);
   const bool cut = base.look != look || sample.look != look;
-  if (cut && look > 0 && sample.row.counts.censored > 0) return std::nullopt;  // which of them are within the look?
+  if (cut && look > 0 && sample.row.counts.censored > 0) return std::nullopt;  // which of them are within the look is unknown
   std::optional<Ratio> ratio = cut && look > 0
                                    ? speedup_of_all(up_to_look(base, look), up_to_look(sample, look), metric, settings)
                                    : speedup_of_all(base, sample, metric, settings);
@@ -146,8 +146,8 @@ void fill_in_comparison(Sample& sample, const Sample& base, const MetricChoice& 
   row.karp_flatt = karp_flatt(row.speedup->value, row.size, base.row.size);
 }
 
-/// Where every row is as large as its baseline, the efficiency would be the speedup again, and call a faster program efficient
-/// beyond 1. So would the number of threads of an axis that `scale_by` does not count.
+/// If every row is as large as its baseline, the efficiency would equal the speedup, and exceed 1 for a faster program. The
+/// same holds for the number of threads on an axis that `scale_by` does not count.
 void drop_efficiency_of_one_size(std::vector<Sample>& samples) {
   const auto differs = [&](const Sample& sample) {
     return sample.baseline && sample.row.size != samples[*sample.baseline].row.size;
@@ -171,7 +171,7 @@ namespace {
 
 std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, const MetricChoice& metric,
                                     const ReportSettings& settings) {
-  // Published statistics are no runs: nothing is known but the ratio of the two.
+  // Published statistics are no runs: only their ratio is known.
   if (!base.row.statistic.empty() || !sample.row.statistic.empty()) return published_ratio(base.row, sample.row, metric);
   if (base.row.counts.censored > 0 || !all_positive(base.values) || !all_positive(sample.values)) return std::nullopt;
   if (sample.row.counts.censored > 0) {
@@ -187,7 +187,7 @@ std::optional<Ratio> speedup_of_all(const Sample& base, const Sample& sample, co
   return is_higher ? speedup(sample.values, base.values, confidence) : speedup(base.values, sample.values, confidence);
 }
 
-/// Speedups whose two sides are different statistics: a mean is not to be read as a median.
+/// Notes speedups whose two sides are different statistics: a mean must not be read as a median.
 void note_mixed_statistics(const std::vector<Sample>& samples, const Experiment& experiment, bool whole_lists,
                            std::vector<std::string>& notes) {
   const auto name = [](const Sample& sample) { return sample.row.statistic.empty() ? "median" : sample.row.statistic; };

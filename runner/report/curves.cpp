@@ -8,7 +8,7 @@
 namespace hpcbench {
 namespace {
 
-/// Values of several runs, taken in one run after the other, and how many runs gave any.
+/// Collects values of several runs, one run after the other, and the number of runs with any.
 template <std::size_t kFields>
 struct Gathered {
   std::array<std::vector<double>, kFields> values;
@@ -35,7 +35,7 @@ std::size_t field_of(const std::array<std::string_view, kFields>& names, const s
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-/// In one pass: a run may have a thousand points of a series that nobody asks for, and points of one name stand together.
+/// In one pass: a run may have a thousand points of an unused series, and points of one name are adjacent.
 GatheredSeries gather_series(const Sample& sample) {
   GatheredSeries gathered;
   for (const AttemptRecord* run : sample.runs) {
@@ -67,8 +67,8 @@ void find_best_epoch(Row& row) {
   if (best != nullptr) row.losses.best_epoch = best->epoch;
   if (last == nullptr) return;
   row.losses.generalisation_gap = *last->val_loss - *last->train_loss;
-  // Every later epoch is worse than the best one, by its definition; that the last one is so by more than noise, and that
-  // training still went on to learn its own samples, makes it overfitting.
+  // Every later epoch is worse than the best one, by definition. It is overfitting if the last one is worse by more than noise,
+  // while the training loss continued to fall.
   constexpr double kLeastRise = 0.01;
   const bool rises = last->epoch > best->epoch && *last->val_loss > (1 + kLeastRise) * *best->val_loss;
   if (!rises || !best->train_loss || *last->train_loss >= *best->train_loss) return;
@@ -77,7 +77,7 @@ void find_best_epoch(Row& row) {
   }
 }
 
-/// Sum of epoch_s until the loss is there; endless for a run that misses it, absent for one that cannot say.
+/// Sums epoch_s until the loss reaches the target; infinite for a run that never does, nullopt for one without the values.
 std::optional<double> time_to_loss(const AttemptRecord& run, double target) {
   std::map<long long, double> epoch_s;
   std::map<long long, double> train_loss;
@@ -99,7 +99,7 @@ std::optional<double> time_to_loss(const AttemptRecord& run, double target) {
   return std::numeric_limits<double>::infinity();
 }
 
-/// Runs that miss the target count as endless: the median is exact while fewer than half of them do.
+/// Runs that miss the target count as infinite: the median is exact while fewer than half of them do.
 void time_target(Row& row, const Sample& sample, double target) {
   std::vector<double> times;
   for (const AttemptRecord* run : sample.runs) {
@@ -113,7 +113,8 @@ void time_target(Row& row, const Sample& sample, double target) {
   row.losses.time_to_target_s = median_of(std::move(times));
 }
 
-/// Of CPU time, for ranks that wait for each other all take the same real time; of that where there is no other.
+/// Computes from CPU time, because ranks that wait for each other all take the same real time; from real time if there is no
+/// other.
 std::optional<double> imbalance_of(const std::vector<RankTimes>& ranks) {
   for (const bool real : {false, true}) {
     double largest = 0;

@@ -9,9 +9,9 @@
 namespace hpcbench {
 namespace {
 
-constexpr double kLogTolerance = 1e-9;  // log10 of what is meant as 0.1 may come out a little below -1
+constexpr double kLogTolerance = 1e-9;  // log10 of an intended 0.1 may be a little below -1
 
-// Beyond these, digits written out are longer than a column, and those after the 17th are none of the value's.
+// Beyond these, plain digits are longer than a column, and those after the 17th are not the value's.
 constexpr double kMostPlain = 1e21;
 constexpr int kLeastPlain = -18;
 
@@ -21,8 +21,8 @@ int significant(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return 0;
   const int exponent = leading_exponent(value) - digits + 1;
   const double unit = std::pow(10.0, exponent);
-  if (unit == 0) return exponent;  // of the least of all doubles
-  // 9.996 rounds to 10.0, whose last digit stands one place higher.
+  if (unit == 0) return exponent;  // of the smallest doubles
+  // 9.996 rounds to 10.0, whose last digit is one place higher.
   return leading_exponent(std::round(value / unit) * unit) - digits + 1;
 }
 

@@ -11,10 +11,10 @@ namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-/// Whether this byte continues a character of UTF-8.
+/// Returns whether this byte continues a character of UTF-8.
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-/// Where the `count`-th character from `from` on begins.
+/// Returns the position of the `count`-th character after `from`.
 std::size_t skip_characters(std::string_view text, std::size_t from, std::size_t count) {
   while (from < text.size() && count > 0) {
     ++from;
@@ -146,7 +146,7 @@ std::string escape_latex(std::string_view text) {
   std::string result;
   char before = ' ';
   for (const char c : visible_text(valid_utf8(text))) {
-    // Fonts with T1 make one sign of two: a dash of the `--` of an option, a quotation mark of `,,`.
+    // T1 fonts combine two characters into one: the `--` of an option to a dash, `,,` to a quotation mark.
     if (c == before && (c == '-' || c == ',')) result += "{}";
     before = c;
     const std::string_view command = latex_of(c);

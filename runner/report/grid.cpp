@@ -17,14 +17,14 @@
 namespace hpcbench {
 namespace {
 
-/// Computed values stand as axes do.
+/// Computed values are treated like axes.
 bool is_axis(const Table& table, const std::string& name) {
   return std::find(table.axes.begin(), table.axes.end(), name) != table.axes.end() ||
          std::find(table.derived.begin(), table.derived.end(), name) != table.derived.end() ||
          (table.inner && table.inner->name == name);
 }
 
-/// The axes and computed values; a value that all rows of a group share stands in its heading alone.
+/// Returns the axes and computed values; a value that all rows of a group share appears only in its heading.
 std::vector<std::string> configuration_columns(const Table& table) {
   std::vector<std::string> names;
   for (const std::string& axis : table.columns) {
@@ -39,13 +39,13 @@ std::vector<std::string> joined(std::vector<std::string> names, const std::vecto
   return names;
 }
 
-/// The usual columns that have a cell, or those of report.columns.
+/// Returns the usual columns that have a cell, or those of report.columns.
 std::vector<std::string> chosen_columns(const Table& table) {
   if (!table.shown_columns.empty()) return table.shown_columns;
   return joined(configuration_columns(table), columns_in(table, kText));
 }
 
-/// What tells the rows of the inner axis apart, and what each has by itself.
+/// Returns the axes that distinguish rows of the inner axis, and the columns of their own values.
 std::vector<std::string> inner_columns(const Table& table) {
   std::vector<std::string> names = joined(table.columns, table.derived_columns);
   names.push_back(table.inner->name);
@@ -57,7 +57,7 @@ std::string unit_suffix(const Table& table) {
   return unit.empty() ? "" : " (" + unit + ")";
 }
 
-/// Of an axis or a computed value; null where the row has none.
+/// Returns the value of an axis or a computed value; null if the row has none.
 const Value* find_value(const Row& row, const std::string& name) {
   const Value* value = find_binding(row.axes, name);
   return value != nullptr ? value : find_binding(row.derived, name);
@@ -68,7 +68,7 @@ std::string axis_text(const Row& row, const std::string& name) {
   return value == nullptr ? kAbsentCell : value->text();
 }
 
-/// One column, with where its cells come from.
+/// A column and the source of its cells.
 struct CellSource {
   ShownColumn shown;
   bool of_axis = false;
@@ -87,7 +87,7 @@ CellSource find_source(const Table& table, const std::string& entry) {
   return source;
 }
 
-/// Numbers and their like; texts such as the values of most axes stand to the left.
+/// Returns whether cells are numbers or similar, aligned right; texts such as most axes are aligned left.
 bool is_number_source(const Table& table, const CellSource& source) {
   if (source.column != nullptr) return source.column->number != nullptr;
   if (source.shown.kind == ShownColumn::Kind::metric) return true;
@@ -102,7 +102,7 @@ bool is_number_source(const Table& table, const CellSource& source) {
 
 GridColumn grid_column(const Table& table, const CellSource& source) {
   GridColumn result{source.shown.name, source.of_axis, source.shown.name, is_number_source(table, source)};
-  // An axis of the name of a column: both may stand in one table.
+  // An axis with the name of a column: both may be in one table.
   if (source.of_axis && find_column(source.shown.name) != nullptr) result.heading = "axis:" + source.shown.name;
   if (source.column != nullptr) {
     result.heading = std::string(source.column->heading);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostInnerValues = 1'000;
 
-/// The metrics that are a series of this name.
+/// Returns the metrics that are a series of this name.
 std::set<std::string> metrics_of_series(const Experiment& experiment, const std::string& series) {
   std::set<std::string> names;
   const auto add = [&](const std::vector<Metric>& metrics) {
@@ -33,14 +33,14 @@ std::set<std::string> metrics_of_series(const Experiment& experiment, const std:
   return names;
 }
 
-/// What the runs of one row have at each value. A sample of it has only what a comparison asks for.
+/// The runs of one row by value of the axis. Each sample has only the fields that a comparison needs.
 using SamplesByValue = std::map<Value, Sample>;
 
 Value inner_value(const SeriesPoint& point) {
   return point.word.empty() ? Value::from_integer(point.index) : Value::from_text(point.word);
 }
 
-/// Where the words stand in the output of the runs, the earliest place of each.
+/// Returns the positions of the words in the output of the runs, the earliest for each.
 std::map<Value, long long> order_of_words(const Sample& sample, const std::string& metric) {
   std::map<Value, long long> order;
   for (const AttemptRecord* run : sample.runs) {
@@ -62,7 +62,7 @@ SamplesByValue split_by_value(const Sample& sample, const std::string& metric, c
       if (point.name != metric || !std::isfinite(point.value)) continue;
       Sample& part = parts[inner_value(point)];
       if (!part.measured.empty() && part.measured.back() == run) {
-        part.values.back() = point.value;  // events may say it twice: as everywhere, the last counts
+        part.values.back() = point.value;  // events may contain it twice: as everywhere, the last counts
         continue;
       }
       part.measured.push_back(run);
@@ -72,7 +72,7 @@ SamplesByValue split_by_value(const Sample& sample, const std::string& metric, c
   for (auto& [value, part] : parts) {
     part.row.counts.n = static_cast<int>(part.values.size());
     part.look = sample.look;
-    part.row.axes = sample.row.axes;  // of rates per GPU the speedup asks for these
+    part.row.axes = sample.row.axes;  // the speedup of a rate per GPU needs these
     part.row.gpus = sample.row.gpus;
     part.row.size = sample.row.size;
     part.row.summary = summarise(part.values, confidence);
@@ -81,7 +81,7 @@ SamplesByValue split_by_value(const Sample& sample, const std::string& metric, c
   return parts;
 }
 
-/// The row of the table that one value has.
+/// Returns the row of the table for one value.
 Row row_at(const Row& row, const Sample& part) {
   Row inner;
   inner.config_id = row.config_id;
@@ -194,7 +194,7 @@ void append_inner_rows(Table& table, InnerRows inner_rows) {
     const auto found = inner_rows.find(row.config_id);
     if (found == inner_rows.end()) continue;
     InnerRowsOfOne& of_row = found->second;
-    of_row.rows.insert_or_assign(table.inner->at, row);  // with its outcomes, warnings and all else
+    of_row.rows.insert_or_assign(table.inner->at, row);  // with its outcomes, warnings and everything else
     const auto begin = static_cast<std::ptrdiff_t>(table.inner_rows.size());
     for (auto& [value, inner] : of_row.rows) {
       inner.axes.emplace_back(table.inner->name, value);

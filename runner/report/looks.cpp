@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kHourSeconds = 3600;
 
-/// Repeats 1, 2 ... without a gap that have an outcome.
+/// Returns how many repeats, from 1 without a gap, have an outcome.
 int leading_ended(const Sample& sample) {
   int ended = 0;
   for (const AttemptRecord* run : sample.runs) {
@@ -24,8 +24,8 @@ int leading_ended(const Sample& sample) {
   return ended;
 }
 
-/// The cost of a run: what those took that succeeded or reached their limit; else, as others may have failed at once, the
-/// limits of as many segments as it may have; else what the others took.
+/// Records the cost of a run: the time of runs that succeeded or reached their limit; otherwise, as failed runs may have ended
+/// at once, the limits of the maximum number of segments; otherwise the time of the others.
 void note_cost(const Sample& sample, const Configuration& configuration, CostUnit unit, const Experiment& experiment,
                LookProgress& progress) {
   std::vector<double> times, others;
@@ -46,7 +46,7 @@ void note_cost(const Sample& sample, const Configuration& configuration, CostUni
   if (time_s) progress.run_hours = configuration.hourly_cost(unit) * *time_s / kHourSeconds;
 }
 
-/// What an interval spans to one side, as a share of what it is about. One that only bounds has no width.
+/// Returns an interval's extent to one side, as a share of the value. An interval that is only a bound has no width.
 std::optional<double> half_width_of(const std::optional<Interval>& interval, double value,
                                     const std::optional<double>& censored_at) {
   if (!interval || interval->high == censored_at) return std::nullopt;
@@ -55,14 +55,14 @@ std::optional<double> half_width_of(const std::optional<Interval>& interval, dou
   return value == 0 ? std::nullopt : std::optional(width / std::abs(value));
 }
 
-/// Whether `n` values, or as many of a row and of its baseline, are enough for an interval.
+/// Returns whether `n` values, or as many of a row and of its baseline, are enough for an interval.
 bool can_have_interval(int n, bool of_speedup, const ReportSettings& settings) {
   const Confidence confidence = confidence_of(settings);
   if (!of_speedup) return median_rank(n, confidence).has_value();
   return (settings.paired ? signed_rank_rank(n, confidence) : rank_sum_rank(n, n, confidence)).has_value();
 }
 
-/// Judges the rows of one study one by one.
+/// Judges the rows of one study, one by one.
 class Judge {
  public:
   Judge(const std::vector<Sample>& samples, const Experiment& experiment, const Plan& plan)
@@ -130,7 +130,7 @@ class Judge {
                        100 * experiment_.repeat_rule->until, progress.look, failed);
   }
 
-  /// Why no number of further runs would help; empty if they may.
+  /// Returns why no number of further runs would help; empty if they might.
   std::string why_impossible(const Sample& sample, const LookProgress& progress) const {
     const int values = progress.look - progress.without_value;
     if (values == 0) return "; no run of it has a value, and no more are made";
@@ -146,7 +146,7 @@ class Judge {
     return "";
   }
 
-  /// Runs that count: those with a value, and those known to take longer than their limit.
+  /// Counts runs with a value, and runs known to take longer than their limit.
   int values_up_to(const Sample& sample, int look) const {
     const auto up_to = [&](const AttemptRecord* run) { return run->key.run.number <= look; };
     const auto measured = std::count_if(sample.measured.begin(), sample.measured.end(), up_to);
@@ -197,7 +197,7 @@ std::vector<LookProgress> judge_looks(const std::vector<Sample>& samples, const 
   const Judge judge(samples, experiment, plan);
   std::vector<LookProgress> rows;
   for (std::size_t i = 0; i < plan.configurations.size(); ++i) rows.push_back(judge.judge(i));
-  // A baseline goes as far as the rows that are compared with it.
+  // A baseline continues as far as the rows that are compared with it.
   std::vector<int> wanted(rows.size(), 0);
   for (const LookProgress& row : rows) {
     if (row.baseline) wanted[*row.baseline] = std::max(wanted[*row.baseline], row.next);
@@ -211,7 +211,7 @@ std::vector<LookProgress> judge_looks(const std::vector<Sample>& samples, const 
 std::vector<LookProgress> look_progress(const Experiment& experiment, const Plan& plan, std::vector<AttemptRecord> records) {
   take_values_at(records, experiment);
   const std::vector<const AttemptRecord*> attempts = asked_repeats(plan, sorted_attempts(records));
-  // Blocks of a budget go by costs alone: a metric that no run has is the report's matter.
+  // Blocks of a budget depend on costs alone: a metric that no run has is left to the report.
   MetricChoice metric = experiment.repeat_rule ? choose_metric(experiment, attempts, {}) : MetricChoice{"wall_s", "s", true};
   metric.is_of_part = metric.is_of_part || experiment.report.inner;
   std::vector<Sample> samples = collect_samples(plan, attempts, metric, experiment.report, experiment.scale_by(), false);
@@ -223,7 +223,7 @@ std::vector<LookProgress> look_progress(const Experiment& experiment, const Plan
 
 std::string describe_rest(const LookProgress& progress) {
   if (progress.next == 0 || !progress.forecast) return "";
-  // From 8 blocks the forecast is right to a factor of 0.44 to 1.93 in four of five rows: docs/statistics.md.
+  // From 8 blocks on, the forecast is right within a factor of 0.44 to 1.93 in four of five rows: docs/statistics.md.
   if (*progress.forecast > progress.last_look) {
     return fmt::format("; by its spread it takes about {} runs, more than the {} of the last look", *progress.forecast,
                        progress.last_look);

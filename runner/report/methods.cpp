@@ -16,7 +16,7 @@ std::string plural(std::size_t count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-/// `n = 6`, `n = 3 to 6`, of the rows that have a value.
+/// Returns `n = 6` or `n = 3 to 6`, over the rows with a value.
 std::string range_of_n(const Table& table) {
   int least = 0;
   int most = 0;
@@ -29,7 +29,7 @@ std::string range_of_n(const Table& table) {
   return least == most ? fmt::format("n = {}", most) : fmt::format("n = {} to {}", least, most);
 }
 
-/// Whether as many runs of each configuration have ended as were planned.
+/// Returns whether all planned runs of each configuration have ended.
 bool all_ran(const Table& table, int planned) {
   return std::all_of(table.rows.begin(), table.rows.end(),
                      [&](const Row& row) { return row.counts.outcomes.ended() >= planned; });
@@ -67,7 +67,7 @@ std::string describe_outcomes(const Table& table) {
   return fmt::format(" Not all runs succeeded: {}; they are rows or outcomes of the table.", outcomes.text(State::succeeded));
 }
 
-/// Whether start times can show an order: two rows or more that have several runs with one.
+/// Returns whether start times can show an order: at least two rows have several runs with one.
 bool order_is_visible(const Table& table) {
   const auto started = [](const RunValue& run) { return run.value && run.started_unix_s; };
   return std::count_if(table.rows.begin(), table.rows.end(),
@@ -102,9 +102,9 @@ std::string describe_order(const Table& table, const WarningContext& context) {
   if (count > 1) {
     const bool blocks = context.experiment.order == Order::interleaved;
     const bool once = std::all_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.counts.n <= 1; });
-    text = !blocks ? " Runs were asked for one configuration after the other"
-           : once  ? " Runs were asked for once each, in a random order"
-                  : " Runs were asked for in randomised complete blocks (every configuration once, in a new order, then again)";
+    text = !blocks ? " Runs were requested one configuration after the other"
+           : once  ? " Runs were requested once each, in a random order"
+                  : " Runs were requested in randomised complete blocks (every configuration once, in a new order, then again)";
     text += once                       ? "; without repeats, what the hour did cannot be told from what the configuration did."
             : !order_is_visible(table) ? "; too few of them have start times to show in which order they ran."
             : has_warning(table, "not-interleaved") ? "; by their start times some rows are not interleaved."
@@ -180,7 +180,7 @@ std::string describe_clock(const std::string& metric, const Experiment& experime
 
 namespace {
 
-/// How values were measured; what measured the imported ones is not known.
+/// Returns how values were measured; for imported values this is unknown.
 std::string describe_source(const Table& table, const WarningContext& context) {
   const auto is = [&](const char* source) {
     return std::any_of(table.rows.begin(), table.rows.end(),

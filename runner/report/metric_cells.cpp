@@ -13,8 +13,8 @@ namespace {
 
 bool is_imported(const Row& row) { return row.source != "measured" && row.summary && !row.summary->interval; }
 
-/// The finest digit that the row's values were given in. 778.8 s is 12.98 min and nothing behind it: twelve digits are kept
-/// of a quotient, what follows is of the binary numbers.
+/// Returns the exponent of the finest digit of the row's values. 778.8 s is exactly 12.98 min: twelve digits of a quotient are
+/// kept, later ones come from binary rounding.
 int given_exponent(const Row& row, double scale) {
   int finest = 9;
   for (const RunValue& run : row.runs) {
@@ -25,13 +25,15 @@ int given_exponent(const Row& row, double scale) {
   return finest;
 }
 
-/// Without an interval, no more digits than the inputs had: programs that print whole seconds get whole seconds.
+/// Returns the exponent without an interval: no more digits than the inputs had, so programs that print whole seconds get whole
+/// seconds.
 int input_exponent(const Row& row, double scale) {
   const int finest = given_exponent(row, 1);
   return scale == 1 ? finest : static_cast<int>(std::floor(std::log10(std::pow(10.0, finest) / scale)));
 }
 
-/// An end that only bounds (a time limit, a speedup of 0) says nothing about the width: the other side counts twice.
+/// Returns the interval with a known width: a side that is only a bound (a time limit, a speedup of 0) is replaced by the other
+/// side's width.
 Interval known_width(double value, Interval interval, bool high_is_known) {
   if (!high_is_known) interval.high = 2 * value - interval.low;
   return interval;
@@ -53,13 +55,13 @@ std::string limit_text(const Table& table, const Row& row) {
   return ">" + metric_text(table, *row.censored_at_s, std::max(exponent_without_interval(limit), last_exponent(limit)));
 }
 
-/// A number of the row's summary, with the row's digits; `>` where it is the limit that censored runs hit.
+/// Returns a number of the row's summary, with the row's digits; `>` if it is the limit that censored runs reached.
 std::string summary_text(const Table& table, const Row& row, const CellStyle& style, double value) {
   if (row.censored_at_s && value == *row.censored_at_s) return limit_text(table, row);
   return metric_text(table, value, metric_exponent(row, seconds_per_unit(table), style));
 }
 
-/// Nothing else is known of a published median.
+/// A published median has no other statistics.
 template <double Summary::*kMember>
 std::string spread_cell(const Table& table, const Row& row, const CellStyle& style) {
   if (!row.summary || !row.statistic.empty() || !std::isfinite((*row.summary).*kMember)) return kAbsentCell;
@@ -80,7 +82,7 @@ double seconds_per_unit(const Table& table) {
 }
 
 std::string clock_text(double seconds) {
-  constexpr double kLongest = 1e15;  // beyond it a double has no seconds of its own
+  constexpr double kLongest = 1e15;  // beyond it a double cannot represent single seconds
   if (!(std::abs(seconds) < kLongest)) return round_at(seconds, exponent_without_interval(seconds)) + " s";
   const auto whole = static_cast<long long>(std::llround(std::abs(seconds)));
   return fmt::format("{}{}:{:02}:{:02}", seconds < 0 && whole > 0 ? "-" : "", whole / 3600, whole / 60 % 60, whole % 60);

@@ -27,8 +27,8 @@ std::string unit_of_metric(const std::string& name, const Experiment& experiment
   return "";
 }
 
-/// Whether a time is the lesser part of its runs, as the seconds of a step are: that a run took longer than its limit says
-/// nothing of it.
+/// Returns whether a time is the lesser part of its runs, like the seconds of a step: a run's time limit then does not bound
+/// it.
 bool is_small_part(const std::string& name, const std::vector<const AttemptRecord*>& attempts) {
   constexpr double kWholeFrom = 0.5;
   std::vector<double> shares;
@@ -40,10 +40,10 @@ bool is_small_part(const std::string& name, const std::vector<const AttemptRecor
   return median_of(std::move(shares)).value_or(1) < kWholeFrom;
 }
 
-/// No run that succeeded has it: an error, unless there are no such runs yet.
+/// Throws if no successful run has the metric, unless no run has succeeded yet.
 void require_metric(const std::string& name, const Experiment& experiment, const std::vector<const AttemptRecord*>& attempts) {
   std::set<std::string> there;
-  std::string why;  // of the first run that warned of it
+  std::string why;  // of the first run with a warning about it
   for (const AttemptRecord* record : attempts) {
     if (record->key.run.is_warmup() || record->state != State::succeeded) continue;
     if (metric_value(*record, name) || is_nan_metric(*record, name)) return;
@@ -58,7 +58,7 @@ void require_metric(const std::string& name, const Experiment& experiment, const
   const std::vector<std::string> names(there.begin(), there.end());
   if (!why.empty()) {
     throw InputError(fmt::format(
-        "error: no run has the metric `{}` ({})\nMend it in `metrics` of {}: the kept logs are then read again, and no "
+        "error: no run has the metric `{}` ({})\nFix it in `metrics` of {}: the kept logs are then read again, and no "
         "run is repeated. Metrics with values: {}",
         name, why, experiment.path, join(names, ", ")));
   }
@@ -66,7 +66,7 @@ void require_metric(const std::string& name, const Experiment& experiment, const
       fmt::format("error: no run has the metric `{}`{}; there are: {}", name, did_you_mean(name, names), join(names, ", ")));
 }
 
-/// The unit of a metric, and where it stands.
+/// The unit of a metric, and its place.
 struct UnitPlace {
   std::string unit;
   std::string place;
@@ -90,7 +90,7 @@ void unify_units(std::vector<AttemptRecord>& records, const std::vector<const At
     const auto& others = options.metric_columns;
     return metric == chosen || std::find(others.begin(), others.end(), metric) != others.end();
   };
-  std::vector<std::pair<std::size_t, const AttemptRecord*>> ordered;  // as the plan has them; those that it has not last
+  std::vector<std::pair<std::size_t, const AttemptRecord*>> ordered;  // in the order of the plan; others last
   for (const AttemptRecord* attempt : attempts) {
     const auto index = plan.find(attempt->key.config_id);
     if (index || options.orphans) ordered.emplace_back(index.value_or(plan.configurations.size()), attempt);

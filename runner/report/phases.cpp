@@ -10,7 +10,7 @@ namespace {
 constexpr double kSecondsPerHour = 3600;
 constexpr double kTera = 1e12;
 
-/// Where a median of a metric goes.
+/// A metric and the field for its median.
 struct PhaseField {
   const char* metric;
   std::optional<double> Phases::*field;
@@ -21,7 +21,7 @@ constexpr std::array kPhaseFields = {
     PhaseField{"checkpoint_s", &Phases::checkpoint_s}, PhaseField{"communication_s", &Phases::communication_s},
 };
 
-/// Median over the runs that succeeded of what `value_of` gives for them.
+/// Returns the median of `value_of` over the runs that succeeded.
 template <class ValueOf>
 std::optional<double> median_over(const Sample& sample, const ValueOf& value_of) {
   std::vector<double> values;
@@ -42,7 +42,7 @@ std::optional<double> train_time(const AttemptRecord& run) {
   return train_s && *train_s > 0 ? train_s : std::nullopt;
 }
 
-/// What the program says, else `amount` / train_s.
+/// Returns the rate that the program reports, else `amount` / train_s.
 std::optional<double> rate_of(const AttemptRecord& run, const char* rate, const char* amount) {
   if (const auto said = metric_value(run, rate)) return said;
   const auto count = metric_value(run, amount);
@@ -50,9 +50,9 @@ std::optional<double> rate_of(const AttemptRecord& run, const char* rate, const 
   return count && train_s ? std::optional(*count / *train_s) : std::nullopt;
 }
 
-/// Floating point operations of a training run over all its ranks: what the program says; else of a transformer, 6 for each
-/// parameter of its linear layers and token, and 12 x layers x hidden size x length for the attention of each token (Chowdhery
-/// et al. 2022, appendix B); else 6 for each parameter and token (Kaplan et al. 2020).
+/// Returns the floating point operations of a training run over all its ranks: the program's own number; else for a
+/// transformer, 6 for each parameter of its linear layers and token, and 12 x layers x hidden size x length for the attention
+/// of each token (Chowdhery et al. 2022, appendix B); else 6 for each parameter and token (Kaplan et al. 2020).
 std::optional<double> operations_of(const AttemptRecord& run) {
   if (const auto said = metric_value(run, "flop")) return said;
   const auto samples = metric_value(run, "samples");

@@ -10,7 +10,7 @@
 namespace hpcbench {
 namespace {
 
-constexpr std::size_t kMostValues = 8;  // of a fact that every run has its own of
+constexpr std::size_t kMostValues = 8;  // of a fact with a different value in every run
 
 /// Distinct values in the order of their first run.
 class DistinctFacts {
@@ -44,7 +44,7 @@ class DistinctFacts {
   const AttemptRecord* previous_ = nullptr;
 };
 
-/// Facts that say what ran, in other words what must be equal for the same numbers to come again.
+/// Returns whether a fact identifies what ran: it must be equal to reproduce the same numbers.
 bool is_provenance(const std::string& name) {
   constexpr std::array<std::string_view, 19> kNames = {
       "bound", "code",     "commit", "cuda", "cudnn",  "device",          "devices", "dirty",   "driver", "gloo",
@@ -65,7 +65,7 @@ std::string how_it_is_read(const Metric& metric) {
   return text;
 }
 
-/// How results were read: the records are always those of today's file.
+/// Adds how results were read: records are always read by today's file.
 void add_reading(const Plan& plan, std::map<std::string, std::set<std::string>>& distinct) {
   std::set<const Work*> seen;
   for (const Configuration& configuration : plan.configurations) {

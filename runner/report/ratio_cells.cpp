@@ -9,8 +9,8 @@
 namespace hpcbench {
 namespace {
 
-/// The speedup's interval times `factor`, with the width that is known of it: where censored runs leave no lower bound, the
-/// upper side counts twice.
+/// Returns the speedup's interval times `factor`, with its known width: if censored runs leave no lower bound, the upper side
+/// counts twice.
 std::optional<Interval> ratio_width(const Row& row, double factor) {
   if (!row.speedup->interval) return std::nullopt;
   Interval known = *row.speedup->interval;
@@ -23,7 +23,7 @@ std::string styled(const Table& table, std::string ratio) {
   return ratio;
 }
 
-/// What rounds to nothing is not nothing: `<0.01`.
+/// Returns `<0.01` for a positive value that rounds to zero.
 std::string positive_text(double value, int exponent) {
   std::string text = round_at(value, exponent);
   const bool is_zero = text.find_first_not_of("0.") == std::string::npos;
@@ -50,7 +50,7 @@ std::string speedup_end(const Table& table, const Row& row) {
 std::string speedup_cell(const Table& table, const Row& row, const CellStyle&) {
   if (row.speedup) return ratio_text(table, row, row.speedup->value);
   if (!row.speedup_below) return kAbsentCell;
-  // Rounded up: below it is what is known.
+  // Rounded up, because the known statement is that the value is below it.
   return styled(table, "<" + round_at(std::ceil(*row.speedup_below * 100 - 1e-9) / 100, -2));
 }
 
@@ -82,7 +82,7 @@ bool has_efficiency(const Table& table) {
 bool has_other_ratio(const Table& table) {
   return std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
     if (!row.speedup || !row.ratio_of_medians) return false;
-    // Equal numbers may round apart: the estimate went through logarithms.
+    // Equal numbers may round apart, because the estimate went through logarithms.
     const double share = row.speedup->value / *row.ratio_of_medians;
     return std::abs(share - 1) > 1e-9 &&
            ratio_text(table, row, row.speedup->value) != ratio_text(table, row, *row.ratio_of_medians);
@@ -98,7 +98,7 @@ std::string time_saved_cell(const Table& table, const Row& row, const CellStyle&
   return round_at(100 * (1 - 1 / *row.ratio_of_medians), 0) + " %";
 }
 
-/// With the digits of the speedup's interval, which shrinks as the efficiency does.
+/// Uses the digits of the speedup's interval, which shrinks in proportion.
 std::string efficiency_cell(const Table&, const Row& row, const CellStyle&) {
   if (!row.efficiency) return kAbsentCell;
   if (!row.speedup || !row.speedup->interval || row.speedup->value <= 0) return plain_ratio(row.efficiency);

@@ -30,7 +30,7 @@ Judgement judge_selection(const Table& table, const WarningContext& context) {
   if (table.rows.size() == context.samples.size())
     return {RuleVerdict::met, fmt::format("all {} configurations of the experiment are shown", table.rows.size())};
   return {RuleVerdict::not_met,
-          fmt::format("{} of {} configurations are shown: say why these", table.rows.size(), context.samples.size())};
+          fmt::format("{} of {} configurations are shown: explain the choice", table.rows.size(), context.samples.size())};
 }
 
 Judgement judge_intervals(const Table& table) {
@@ -81,7 +81,7 @@ Judgement judge_factors(const Table& table) {
     return dirty != row.facts.end() && dirty->second.find("true") != std::string::npos;
   };
   if (std::any_of(table.rows.begin(), table.rows.end(), changed))
-    return {RuleVerdict::not_met, "runs were made with changes that no commit holds: their code cannot be had again"};
+    return {RuleVerdict::not_met, "runs were made with changes that no commit holds: their code cannot be restored"};
   if (has_warning(table, "confounded")) return {RuleVerdict::not_met, "factors differ that are no axes: see `confounded`"};
   return {RuleVerdict::met,
           "axes, settings, versions, commit, nodes and seeds are on record: `report --provenance`, `show RUN`"};
@@ -91,9 +91,10 @@ Judgement judge_clock(const Table& table, const WarningContext& context) {
   const std::string clock = describe_clock(table.metric, context.experiment);
   const auto imported = [](const Row& row) { return row.source != "measured"; };
   if (std::any_of(table.rows.begin(), table.rows.end(), imported))
-    return {RuleVerdict::not_met, "of imported results hpcbench does not know how they were measured: say it"};
+    return {RuleVerdict::not_met, "hpcbench does not know how imported results were measured: state it"};
   if (clock.empty())
-    return {RuleVerdict::not_met, fmt::format("`{}` is read from what the program wrote: say how it measures", table.metric)};
+    return {RuleVerdict::not_met,
+            fmt::format("`{}` is read from the program's output: state how it is measured", table.metric)};
   return {RuleVerdict::met, clock};
 }
 
@@ -117,16 +118,16 @@ std::vector<ReportingRule> judge_rules(const Table& table, const WarningContext&
   const auto add = [&](const char* rule, const Judgement& judgement) {
     rules.push_back({static_cast<int>(rules.size()) + 1, rule, judgement.verdict, judgement.reason});
   };
-  add("say what the base case of a speedup is, and give its absolute time", judge_base_case(table, context));
-  add("say why only a part of a benchmark or of a machine was used", judge_selection(table, context));
+  add("state the base case of a speedup, and give its absolute time", judge_base_case(table, context));
+  add("explain why only a part of a benchmark or of a machine was used", judge_selection(table, context));
   add("arithmetic means for costs only, harmonic ones for rates",
       has_published_mean(table)
           ? Judgement{RuleVerdict::not_met,
-                      "rows are published means: say which mean, and that it is that of a cost or of a rate"}
+                      "rows are published means: state which mean, and whether it is of a cost or of a rate"}
           : Judgement{RuleVerdict::not_applicable, "there are no means: values, rates too, are medians over runs"});
   add("do not average ratios",
       {RuleVerdict::met, "speedups are estimated in logarithms from all pairs of runs, and never averaged"});
-  add("say whether values are deterministic, else give confidence intervals", judge_intervals(table));
+  add("state whether values are deterministic, else give confidence intervals", judge_intervals(table));
   add("do not assume normality without a check",
       {RuleVerdict::met, "all intervals and tests are by ranks: no distribution is assumed"});
   add("compare by sound means: intervals and tests", judge_comparison(table));
@@ -134,7 +135,7 @@ std::vector<ReportingRule> judge_rules(const Table& table, const WarningContext&
       {RuleVerdict::met,
        "a median answers how long a usual run takes; quartiles, least, largest and every run are in the JSON"});
   add("document all factors, their levels and the whole set-up", judge_factors(table));
-  add("say how time was measured, synchronised and summarised across processes", judge_clock(table, context));
+  add("state how time was measured, synchronised and summarised across processes", judge_clock(table, context));
   add("show upper bounds where there are any", judge_bounds(table));
   add("plot what is needed to interpret, and join points only where a trend makes sense",
       {RuleVerdict::not_applicable,

@@ -12,13 +12,13 @@ bool names_axis(const std::vector<std::string>& names, const std::string& name) 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Whether a size is counted by this axis of the placement.
+/// Returns whether this axis of the placement is part of a size in `unit`.
 bool counts(ScaleBy unit, std::string_view axis) {
   if (unit == ScaleBy::nodes) return axis == "nodes";
   return axis != (unit == ScaleBy::gpus ? kRanksPerNode : "gpus_per_node");
 }
 
-/// Equal for rows that differ in `sizes` only.
+/// Returns a key that is equal for rows that differ only in `sizes`.
 std::string family_of(const Row& row, const std::vector<std::string>& sizes) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : row.axes) {
@@ -40,7 +40,7 @@ struct Family {
   std::vector<const Sample*> members;  // by size
 };
 
-/// In the order of the first row of each.
+/// Returns the families in the order of their first rows.
 std::vector<Family> families_of(const std::vector<const Sample*>& shown, const std::vector<std::string>& sizes) {
   std::vector<Family> families;
   std::unordered_map<std::string, std::size_t> index;
@@ -58,8 +58,8 @@ std::vector<Family> families_of(const std::vector<const Sample*>& shown, const s
   return families;
 }
 
-/// Speedups over the family's own row of size 1; under weak scaling the scaled ones, size x T(1) / T(size), which those of
-/// rates are as they stand.
+/// Returns speedups over the family's own row of size 1; under weak scaling the scaled ones, size x T(1) / T(size), which those
+/// of rates already are.
 std::vector<ScalingPoint> points_of(const Family& family, const MetricChoice& metric, const ReportSettings& settings) {
   std::vector<ScalingPoint> points;
   for (const Sample* sample : family.members) {
@@ -105,7 +105,7 @@ std::vector<std::string> axes_along_lines(std::vector<std::string> sizes, const 
     const auto place = std::find(plan.axes.begin(), plan.axes.end(), name);
     if (place == plan.axes.end() || !names_axis(sizes, name) || counts(unit, name)) continue;
     const auto column = static_cast<std::size_t>(place - plan.axes.begin());
-    std::unordered_map<std::string, Value> seen;  // by all that is no size, and the size
+    std::unordered_map<std::string, Value> seen;  // by everything but the size, and the size
     const bool ambiguous =
         std::any_of(plan.configurations.begin(), plan.configurations.end(), [&](const Configuration& configuration) {
           Row row;

@@ -11,7 +11,7 @@ namespace hpcbench {
 
 namespace {
 
-/// What a run starts in, without what it runs.
+/// Returns the environment of a run, without its command.
 std::vector<std::string> surroundings(Work work) {
   work.command.clear();
   work.srun.clear();
@@ -33,9 +33,9 @@ void add_when(const Override& given, std::set<std::string>& names) {
   for (const NameUse& use : given.when_if->expression.expression().names()) names.insert(use.name);
 }
 
-/// Of `axes` those that have one of these names, or that a value of such a name is derived from.
+/// Returns the `axes` that have one of these names, or from which a value of such a name is derived.
 std::vector<std::string> named_axes(const Experiment& experiment, std::set<std::string> names, std::vector<std::string> axes) {
-  for (auto each = experiment.derive.rbegin(); each != experiment.derive.rend(); ++each) {  // in order of need
+  for (auto each = experiment.derive.rbegin(); each != experiment.derive.rend(); ++each) {  // in order of dependency
     if (!names.contains(each->name)) continue;
     for (const NameUse& use : each->expression.expression().names()) names.insert(use.name);
   }

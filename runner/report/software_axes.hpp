@@ -7,12 +7,12 @@
 
 namespace hpcbench {
 
-/// Those of `axes` that say in what software, or on what machines, runs are: those that `modules`, `container`, `environment`,
-/// `setup`, `partition` and `resources` are given, by a placeholder (also of a value derived from them) or by an override's
+/// Returns the `axes` that determine the software or the machines of runs: `modules`, `container`, `environment`, `setup`,
+/// `partition` or `resources` depend on them, by a placeholder (also of a value derived from them) or by an override's
 /// `when`.
 std::vector<std::string> software_axes(const Experiment& experiment, std::vector<std::string> axes);
 
-/// Those that choose input decks: in the names of `files`, or by `when` of overrides that bring files.
+/// Returns the axes that choose input decks: in the names of `files`, or by `when` of overrides that bring files.
 std::vector<std::string> deck_axes(const Experiment& experiment, std::vector<std::string> axes);
 
 }  // namespace hpcbench

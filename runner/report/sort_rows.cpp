@@ -13,7 +13,7 @@ bool stands_among(const std::string& name, const std::vector<std::string>& names
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What a row is sorted by under one key: numbers before texts, absent ones last.
+/// The sort value of a row under one key: numbers before texts, absent ones last.
 struct SortValue {
   bool is_absent = true;
   std::optional<Value> value;    // of an axis
@@ -45,7 +45,7 @@ SortValue sort_value(const Table& table, const Row& row, const ShownColumn& key)
   return result;
 }
 
-/// Below, equal or above 0 for a before, level with or after b.
+/// Returns a number below, equal to or above 0 for a before, level with or after b.
 int compare_present(const SortValue& a, const SortValue& b) {
   if (a.value) return *a.value == *b.value ? 0 : std::is_lt(*a.value <=> *b.value) ? -1 : 1;
   if (a.number) return *a.number < *b.number ? -1 : *a.number > *b.number ? 1 : 0;
@@ -84,7 +84,7 @@ std::vector<std::string> metrics_sorted_by(const std::vector<std::string>& keys,
 }
 
 void sort_rows_by(Table& table, const std::vector<std::string>& keys) {
-  // The last key first: each pass keeps the order of those before it among equals.
+  // The last key first: each pass keeps the earlier order among equals.
   for (auto entry = keys.rbegin(); entry != keys.rend(); ++entry) {
     const SortKey key = parse_sort_key(*entry);
     std::vector<std::pair<SortValue, std::size_t>> order;

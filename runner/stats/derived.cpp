@@ -7,7 +7,7 @@
 namespace hpcbench {
 namespace {
 
-/// From 1; equal values share the mean of their ranks.
+/// Returns ranks from 1; equal values share the mean of their ranks.
 std::vector<double> mean_ranks(const std::vector<double>& values) {
   std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
@@ -36,7 +36,7 @@ std::vector<bool> holm(const std::vector<double>& p_values, double alpha) {
 }
 
 double efficiency(double speedup, int gpus, int baseline_gpus) {
-  return speedup / (static_cast<double>(gpus) / baseline_gpus);  // of equal sizes exactly the speedup
+  return speedup / (static_cast<double>(gpus) / baseline_gpus);  // for equal sizes exactly the speedup
 }
 
 std::optional<double> karp_flatt(double speedup, int gpus, int baseline_gpus) {
@@ -82,7 +82,7 @@ std::vector<std::size_t> lone_value(const std::vector<double>& values) {
 }  // namespace
 
 std::vector<std::size_t> outliers(const std::vector<double>& values) {
-  constexpr std::size_t kFewest = 8;            // of five clean values a quarter of the sets would be flagged
+  constexpr std::size_t kFewest = 8;            // among five clean values a quarter of the sets would be flagged
   constexpr double kNormalConsistent = 1.4826;  // 1 / (3/4 quantile of the normal): MAD x this estimates its sigma
   constexpr double kFarthest = 5;
   if (values.size() < 3) return {};
@@ -92,7 +92,7 @@ std::vector<std::size_t> outliers(const std::vector<double>& values) {
   for (const double value : values) deviations.push_back(std::abs(value - median));
   const double scale = kNormalConsistent * middle_of(deviations);
   std::vector<std::size_t> far;
-  if (scale == 0) return far;  // half of them are equal: there is no spread to judge by
+  if (scale == 0) return far;  // half of them are equal: no spread to compare with
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (deviations[i] > kFarthest * scale) far.push_back(i);
   }

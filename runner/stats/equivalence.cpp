@@ -9,7 +9,7 @@
 namespace hpcbench {
 namespace {
 
-/// Products of a factor are rounded: what differs by less than that is a tie.
+/// Products of a factor are rounded: smaller differences are ties.
 bool is_tie(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::vector<double> sorted_logs(const std::vector<double>& values) {
   return logs;
 }
 
-/// Doubles as integers in the same order, so that halving an interval of them ends after 64 steps.
+/// Maps doubles to integers in the same order, so that bisection of an interval ends after 64 steps.
 std::uint64_t ordered_bits(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   return bits >> 63 ? ~bits : bits | (std::uint64_t{1} << 63);
@@ -27,7 +27,7 @@ double from_ordered_bits(std::uint64_t ordered) {
   return std::bit_cast<double>(ordered >> 63 ? ordered ^ (std::uint64_t{1} << 63) : ~ordered);
 }
 
-/// How many of the differences a - b are <= limit. Both sorted: as a grows, fewer of the smaller b are near enough.
+/// Returns how many of the differences a - b are <= limit. Both are sorted: as a grows, fewer of the smaller b count.
 long long count_up_to(const std::vector<double>& a, const std::vector<double>& b, double limit) {
   long long count = 0;
   std::size_t first = 0;
@@ -38,7 +38,7 @@ long long count_up_to(const std::vector<double>& a, const std::vector<double>& b
   return count;
 }
 
-/// The k-th smallest (from 1) of all differences a - b, without making them: 64 counts of m + n steps.
+/// Returns the k-th smallest (from 1) of all differences a - b, without making them: 64 counts of m + n steps.
 double kth_difference(const std::vector<double>& a, const std::vector<double>& b, long long k) {
   std::uint64_t low = ordered_bits(a.front() - b.back());
   std::uint64_t high = ordered_bits(a.back() - b.front());
@@ -53,7 +53,7 @@ double kth_difference(const std::vector<double>& a, const std::vector<double>& b
   return from_ordered_bits(low);
 }
 
-/// Point and interval from the `count` sorted numbers of which `kth(k)` is the k-th smallest, back from logarithms.
+/// Returns point and interval from `count` sorted numbers, `kth(k)` being the k-th smallest, converted from logarithms.
 template <class Kth>
 Ratio ratio_from_ranks(long long count, const std::optional<CriticalRank>& rank, int looks, const Kth& kth) {
   Ratio ratio;

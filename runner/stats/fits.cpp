@@ -13,7 +13,7 @@ using ScalingLaw = double (*)(double serial_fraction, int gpus);
 
 constexpr std::size_t kFewestPoints = 3;
 
-/// How often each number of gpus is there; empty if no law can be fitted.
+/// Returns how many points each number of gpus has; empty if no law can be fitted.
 std::map<int, int> count_points(const std::vector<ScalingPoint>& points) {
   std::map<int, int> counts;
   for (const ScalingPoint& point : points) {
@@ -28,7 +28,7 @@ struct WeightedPoint {
   double weight = 1;
 };
 
-/// Each number of gpus has weight 1 in all.
+/// Weighs the points so that each number of gpus has weight 1 in all.
 std::vector<WeightedPoint> weigh(const std::vector<ScalingPoint>& points, const std::map<int, int>& counts) {
   std::vector<WeightedPoint> weighted;
   for (const ScalingPoint& point : points) weighted.push_back({point, 1.0 / counts.at(point.gpus)});
@@ -55,11 +55,11 @@ ScalingFit fit_with(const std::vector<WeightedPoint>& points, std::size_t distin
   return fit;
 }
 
-/// The lowest of a function that has one minimum between low and high, by golden sections.
+/// Returns the minimum of a function with one minimum between low and high, by golden sections.
 template <class Function>
 double lowest_between(double low, double high, const Function& function) {
   const double part = (std::sqrt(5.0) - 1) / 2;
-  constexpr int kSteps = 100;  // each keeps 0.618 of what is left: beyond the precision of a double
+  constexpr int kSteps = 100;  // each keeps 0.618 of the rest: beyond the precision of a double
   for (int step = 0; step < kSteps; ++step) {
     const double left = high - part * (high - low);
     const double right = low + part * (high - low);
@@ -72,7 +72,7 @@ double lowest_between(double low, double high, const Function& function) {
   return (low + high) / 2;
 }
 
-/// Derivative of half the sum of squares by s: its zero is found to the last digit, which a minimum's value cannot give.
+/// Returns the derivative of half the sum of squares by s, whose zero is exact to the last digit, unlike a minimum.
 double amdahl_slope(const std::vector<WeightedPoint>& points, double s) {
   double slope = 0;
   for (const auto& [point, weight] : points) {
@@ -96,7 +96,7 @@ std::optional<ScalingFit> fit_amdahl(const std::vector<ScalingPoint>& given) {
   if (counts.empty()) return std::nullopt;
   const std::vector<WeightedPoint> points = weigh(given, counts);
   // Each point alone has its own s (that of Karp and Flatt). Below the least of them every residual is negative, above the
-  // largest every one is positive: the best s lies between.
+  // largest every one is positive: the best s lies between them.
   double low = HUGE_VAL;
   double high = -HUGE_VAL;
   for (const auto& [point, weight] : points) {

@@ -11,22 +11,22 @@ struct ScalingPoint {
   double speedup = 1;
 };
 
-/// A law of one number, the serial fraction s, fitted to all points but that of one gpu, which is 1 by definition.
+/// A law with one parameter, the serial fraction s, fitted to all points but the point of one gpu, which is 1 by definition.
 struct ScalingFit {
-  double serial_fraction = 0;  // below 0 where the points are superlinear: printed as it is
+  double serial_fraction = 0;  // below 0 if the points are superlinear; printed unchanged
   std::vector<double> fitted;  // for each point, in the order given
   double residual_rms = 0;     // sqrt(weighted sum of (speedup - fitted)^2 / degrees_of_freedom)
-  int degrees_of_freedom = 0;  // distinct numbers of gpus, less the one that defines the speedup, less the fitted number
+  int degrees_of_freedom = 0;  // distinct numbers of gpus, minus the one that defines the speedup, minus the fitted parameter
 };
 
-/// Amdahl 1967: S(p) = 1 / (s + (1 - s) / p), the whole work being fixed.
+/// Returns Amdahl's speedup (1967): S(p) = 1 / (s + (1 - s) / p), with the whole work fixed.
 double amdahl_speedup(double serial_fraction, int gpus);
-/// Gustafson 1988: S(p) = p - s (p - 1), the work of a gpu being fixed.
+/// Returns Gustafson's speedup (1988): S(p) = p - s (p - 1), with the work of a gpu fixed.
 double gustafson_speedup(double serial_fraction, int gpus);
 
-/// Least squares in the speedups; points of the same number of gpus share the weight of one: counting repeats would make a
-/// certainty of two numbers. Absent with fewer than three distinct numbers, without that of one gpu, or with a speedup that is
-/// not positive.
+/// Fits by least squares of the speedups; points of the same number of gpus share the weight of one, so that repeats of two
+/// numbers do not look certain. nullopt with fewer than three distinct numbers, without the number one, or with a speedup that
+/// is not positive.
 std::optional<ScalingFit> fit_amdahl(const std::vector<ScalingPoint>& points);
 std::optional<ScalingFit> fit_gustafson(const std::vector<ScalingPoint>& points);
 

@@ -14,7 +14,7 @@ double two_sided_level(double z) { return std::erfc(z / std::sqrt(2.0)); }
 
 double gauss(double x, double variance) { return std::exp(-x * x / (2 * variance)) / std::sqrt(2 * M_PI * variance); }
 
-/// The density of B at one look, for x = 0 ... bound, where no look before it was beyond its bound. It is even.
+/// The density of B at one look, for x = 0 ... bound, if B stayed within the bounds of all earlier looks. It is even.
 struct SurvivingDensity {
   double step = 0;
   std::vector<double> at;
@@ -23,7 +23,7 @@ struct SurvivingDensity {
     const double simpson = i == 0 || i + 1 == at.size() ? 1 : i % 2 == 1 ? 4 : 2;
     return simpson * step / 3;
   }
-  /// Of both sides.
+  /// Returns the mass of both sides.
   double mass() const {
     double sum = 0;
     for (std::size_t i = 0; i < at.size(); ++i) sum += weight(i) * at[i];
@@ -61,7 +61,7 @@ double chance_beyond(const std::vector<int>& looks, double z) {
 
 using Chances = std::vector<long double>;
 
-/// How many of n values are below the median, of those cases in which no look before was a miss.
+/// Returns the chances for how many of n values are below the median, among the cases without a miss at earlier looks.
 Chances after_more_values(const Chances& before, int added) {
   Chances chances = before;
   for (int i = 0; i < added; ++i) {
@@ -71,7 +71,7 @@ Chances after_more_values(const Chances& before, int added) {
   return chances;
 }
 
-/// 2 P(Bin(n, 1/2) < k).
+/// Returns the error of a rank, 2 P(Bin(n, 1/2) < k).
 double median_error(int n, int k) {
   const Chances chances = after_more_values({1}, n);
   long double below = 0;
@@ -79,7 +79,7 @@ double median_error(int n, int k) {
   return static_cast<double>(2 * below);
 }
 
-/// What the rows of a table ask for again and again.
+/// Cached solutions: the rows of a table need them repeatedly.
 struct SolvedLooks {
   std::vector<int> looks;
   double confidence = 0;
@@ -102,7 +102,7 @@ const SolvedLooks& solved(const Confidence& confidence) {
   return last;
 }
 
-/// A rank that was found for a level, if it reaches it: a wider promise is none over several looks.
+/// Returns a rank that was found for a level only if it reaches that level: over several looks there is no weaker promise.
 std::optional<CriticalRank> joint_rank(std::optional<CriticalRank> rank, double level, const Confidence& confidence) {
   constexpr double kRounding = 1e-9;
   if (!rank || 1 - rank->coverage > level + kRounding) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<CriticalRank> joint_rank(std::optional<CriticalRank> rank, double 
 
 LookLevel look_level(const std::vector<int>& looks, double confidence) {
   const double error = 1 - confidence;
-  double low = 0;  // too often beyond it
+  double low = 0;  // beyond it too often
   double high = 10;
   while (high - low > kNarrowest) {
     const double middle = (low + high) / 2;

@@ -11,10 +11,10 @@ namespace {
 __extension__ using Count = unsigned __int128;  // of equally likely cases
 
 constexpr long long kDecimalScale = 1'000'000'000;  // a confidence is a decimal of nine places
-constexpr double kLeastCoverage = 0.90;             // no interval at all is better than a wider promise
+constexpr double kLeastCoverage = 0.90;             // a wider promise would be worse than no interval
 constexpr int kLargestExactBits = 97;               // 2^97 x kDecimalScale still fits into 128 bits
 
-/// How often the statistic has each of its smallest values, and how many cases there are in all.
+/// Counts of the smallest values of the statistic, and of all cases.
 struct NullCounts {
   std::vector<Count> cases;
   Count total = 1;
@@ -48,7 +48,7 @@ struct Cumulants {
   double fourth = 0;
 };
 
-/// P(X <= x): normal, with the terms for the fourth cumulant and for the lattice (Euler-Maclaurin), both of order 1/n.
+/// Returns P(X <= x): normal, with the terms for the fourth cumulant and for the lattice (Euler-Maclaurin), both of order 1/n.
 double edgeworth_lower_tail(const Cumulants& of, double x) {
   const double z = (x + 0.5 - of.mean) / std::sqrt(of.variance);
   const double density = std::exp(-z * z / 2) / std::sqrt(2 * M_PI);
@@ -87,8 +87,8 @@ NullCounts sign_counts(int n) {
   return null;
 }
 
-/// Coefficients of the Gaussian binomial [m + n over m], a product of (1 - q^(n+i)) / (1 - q^i): the number of
-/// arrangements with U = 0, 1 ... Differences may pass below 0 on the way; unsigned arithmetic brings them back.
+/// Returns the coefficients of the Gaussian binomial [m + n over m], a product of (1 - q^(n+i)) / (1 - q^i): the number of
+/// arrangements with U = 0, 1 ... Differences may pass below 0 on the way; unsigned arithmetic restores them.
 NullCounts rank_sum_counts(int m, int n) {
   if (m > n) std::swap(m, n);
   NullCounts null;
@@ -105,7 +105,7 @@ NullCounts rank_sum_counts(int m, int n) {
   return null;
 }
 
-/// Coefficients of the product of (1 + q^i): in how many ways ranks 1 to n can be summed to T.
+/// Returns the coefficients of the product of (1 + q^i): in how many ways ranks 1 to n can be summed to T.
 NullCounts signed_rank_counts(int n) {
   NullCounts null;
   null.total = Count{1} << n;
@@ -141,7 +141,7 @@ std::optional<CriticalRank> median_critical_rank(int n, double confidence) {
 std::optional<CriticalRank> rank_sum_critical_rank(int m, int n, double confidence) {
   if (m < 1 || n < 1) return std::nullopt;
   if (!binomial_fits(m, n)) return largest_rank(rank_sum_cumulants(m, n), confidence);
-  // All rows of a table have mostly the same numbers of runs: the last answer is worth keeping.
+  // Caches the last answer: the rows of a table mostly have the same numbers of runs.
   struct Last {
     int m = 0, n = 0;
     double confidence = 0;

@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kBusyTimeoutMs = 30'000;
-/// No two threads share a Store: SQLite need not lock for each column of each row.
+/// Threads never share a Store: SQLite need not lock for each column of each row.
 constexpr int kOneThread = SQLITE_OPEN_NOMUTEX;
-/// Up to this size every page is looked at when the file is opened (some ms); a bad page of a larger one is found when it is
+/// Up to this size every page is checked when the file is opened (some ms); a bad page of a larger file is found when it is
 /// read.
 constexpr std::uintmax_t kCheckedBytes = std::uintmax_t{4} << 20;
 
@@ -88,16 +88,16 @@ CREATE VIEW point AS
 
 int schema_version(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
 
-/// Empty if the file is a whole index of this version; else why not. A file without any table is new.
+/// Returns why the file is no whole index of this version; empty if it is one. A file without any table is new.
 std::string why_not_usable(SQLite::Database& database, bool& is_new) {
-  // One snapshot: another process may be making the tables, and a version from before with tables from after looks broken.
+  // One snapshot: another process may be creating the tables, and an old version number beside new tables would look broken.
   const SQLite::Transaction snapshot(database, SQLite::TransactionBehavior::DEFERRED);
   const int version = schema_version(database);
   const int tables = database.execAndGet("SELECT count(*) FROM sqlite_master").getInt();
   is_new = version == 0 && tables == 0;
   if (is_new) return {};
   if (version != kSchemaVersion) return fmt::format("it has schema version {}, this program reads {}", version, kSchemaVersion);
-  // Statements that name every column: a file that somebody else made is found out here.
+  // Statements that name every column detect a file of another program.
   const SQLite::Statement attempts(
       database,
       "SELECT void, aside, aside_why, path, nodes, axes, metrics, units, facts, warnings, reason, rules FROM attempt");
@@ -120,8 +120,8 @@ void make_schema(SQLite::Database& database) {
   transaction.commit();
 }
 
-/// Rollback journal: WAL needs shared memory, which network file systems lack. NORMAL: a crash of the machine may lose what was
-/// written last, which the run directories still tell. TRUNCATE saves a removal of a file at every transaction.
+/// Rollback journal: WAL needs shared memory, which network file systems lack. NORMAL: a crash of the machine may lose the
+/// latest writes, which the run directories still hold. TRUNCATE saves the removal of a file at every transaction.
 void set_up_for_writing(SQLite::Database& database) {
   database.exec("PRAGMA journal_mode = TRUNCATE");
   database.exec("PRAGMA synchronous = NORMAL");
@@ -143,7 +143,7 @@ void require_writable(const std::string& path) {
 
 bool means_broken(const SQLite::Exception& problem) {
   const int code = problem.getErrorCode() & 0xFF;
-  // SQLITE_ERROR: a table or column that a whole index has is not there.
+  // SQLITE_ERROR: the file lacks a table or column of a whole index.
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_FORMAT;
 }
 
@@ -159,7 +159,7 @@ void throw_unavailable(const std::string& path, const SQLite::Exception& problem
       case SQLITE_PERM:
       case SQLITE_CANTOPEN:
         return fmt::format("{}: name another folder with --results, or mend its permissions", problem.what());
-      case SQLITE_IOERR:  // what SQLite makes of EDQUOT
+      case SQLITE_IOERR:  // SQLite reports EDQUOT so
         return fmt::format(
             "{}: your quota may be used up: free some space and call again; nothing is lost, and where that does "
             "not help `hpcbench db rebuild` makes it anew from the run directories",
@@ -181,7 +181,7 @@ std::optional<std::string> move_aside(const std::string& path, const FileIdentit
   if (identify_file(path) != broken) return std::nullopt;
   for (int n = 1;; ++n) {
     const std::string aside = fmt::format("{}.broken-{}", path, n);
-    // link fails where the name is taken, also between two processes; rename would replace.
+    // link fails if the name is taken, even between two processes; rename would replace the file.
     if (::link(path.c_str(), aside.c_str()) == 0) {
       ::unlink(path.c_str());
     } else if (errno == EEXIST) {
@@ -190,7 +190,7 @@ std::optional<std::string> move_aside(const std::string& path, const FileIdentit
       throw UnavailableError(
           fmt::format("error: cannot move {} aside: {}: remove it; it is made anew", path, std::strerror(errno)));
     }
-    // A journal that stayed would be played into the new file.
+    // SQLite would replay a journal that stayed into the new file.
     ::rename((path + "-journal").c_str(), (aside + "-journal").c_str());
     ::unlink((path + "-wal").c_str());
     ::unlink((path + "-shm").c_str());
@@ -203,8 +203,8 @@ SQLite::Database open_database(const std::string& path, std::optional<std::strin
   if (on_disk) require_writable(path);
   for (int tries = 0;; ++tries) {
     std::string why;
-    // What SQLite creates is for its owner alone to write; the umask is to say who may. Only a new file: to close one gives up
-    // locks of this process.
+    // Only the owner may write files that SQLite creates, but the umask should decide. This applies to a new file only: closing
+    // a descriptor releases locks of this process.
     if (on_disk) const Descriptor made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     const FileIdentity file = identify_file(path);
     try {

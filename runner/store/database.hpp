@@ -9,17 +9,17 @@
 
 namespace hpcbench {
 
-/// PRAGMA user_version of the schema in docs/database.md; to be raised with every change of it.
+/// PRAGMA user_version of the schema in docs/database.md; raise it with every change of the schema.
 inline constexpr int kSchemaVersion = 5;
 
-/// Opens `path` for writing, with the schema in it. Moves a file that is no usable index of this version aside first; `rebuilt`
-/// says why. UnavailableError if it cannot be written.
+/// Opens `path` for writing and creates the schema. First moves a file aside that is no usable index of this version; `rebuilt`
+/// then gives the reason. UnavailableError if it cannot be written.
 SQLite::Database open_database(const std::string& path, std::optional<std::string>& rebuilt);
 
-/// Opens without writing. Absent if there is no usable index of this version.
+/// Opens without writing. nullopt if `path` is no usable index of this version.
 std::optional<SQLite::Database> open_database_readonly(const std::string& path);
 
-/// Which file a name stands for: another process may have moved a broken one aside and made a new one.
+/// Identifies the file behind a name: another process may have moved a broken file aside and created a new one.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;  // 0: no file
@@ -27,12 +27,12 @@ struct FileIdentity {
 };
 FileIdentity identify_file(const std::string& path);
 
-/// Moves a broken file and its journal aside. Returns its new name, or nothing if `path` no longer stands for that file.
+/// Moves a broken file and its journal aside. Returns its new name, or nullopt if `path` no longer names that file.
 std::optional<std::string> move_aside(const std::string& path, const FileIdentity& broken);
 
-/// Whether an error of SQLite means that the file itself is broken: another program's, cut short, a bad page.
+/// Returns whether an error of SQLite means a broken file: one of another program, cut short, or with a bad page.
 bool means_broken(const SQLite::Exception& problem);
-/// For a person: what happened and what to do. Throws an UnavailableError.
+/// Throws an UnavailableError that states what happened and what to do.
 [[noreturn]] void throw_unavailable(const std::string& path, const SQLite::Exception& problem);
 
 }  // namespace hpcbench

@@ -10,15 +10,15 @@
 
 namespace hpcbench {
 
-// Records as rows of the table `attempt` (docs/database.md), and back.
+// Converts records to rows of the table `attempt` (docs/database.md), and back.
 
-/// The columns that RowReader reads, in its order; `id` is the first.
+/// The columns that RowReader reads, in order; `id` is the first.
 inline constexpr const char* kRecordColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, nodes, exit_code, signal, intended_unix_s, "
     "started_unix_s, finished_unix_s, time_limit_s, reason, axes, metrics, units, facts, warnings, rules, aside, aside_why, "
     "void";
 
-/// The same without what only tables show: axes, units, facts other than `nan`, and warnings read as empty.
+/// Omits what only tables show: axes, units, facts other than `nan`, and warnings read as empty.
 inline constexpr const char* kStandingColumns =
     "id, config_id, kind, number, attempt, state, gpus, executor, job, batch, node, nodes, exit_code, signal, intended_unix_s, "
     "started_unix_s, finished_unix_s, time_limit_s, reason, '{}', metrics, '{}', "
@@ -38,21 +38,21 @@ void bind_key(SQLite::Statement& statement, const std::string& experiment, const
 /// Binds all parameters of kInsertRecord but the id, which is then NULL.
 void bind_record(SQLite::Statement& row, const AttemptRecord& record);
 
-/// The key in four columns from this one.
+/// Returns the key in four columns from this one.
 AttemptKey read_key(SQLite::Statement& row, int first_column);
-/// An unknown word reads as intended: the run directory then decides.
+/// Returns the state of a word; intended for an unknown word: the run directory then decides.
 State read_state(std::string_view word);
 Standing read_standing(SQLite::Statement& row, int column);
-/// A text column, valid until the next step.
+/// Returns a text column, valid until the next step.
 std::string_view text_at(SQLite::Statement& row, int column);
 
-/// Reads rows of kRecordColumns. Repeats have equal axes, one after the other, so it shares their values.
+/// Reads rows of kRecordColumns. Repeats have equal axes and follow each other, so it shares their values.
 struct RowReader {
   std::string experiment;
   std::string axes_text;
   Bindings axes;
 
-  /// The record without its series.
+  /// Returns the record without its series.
   AttemptRecord read(SQLite::Statement& row);
 };
 

@@ -8,8 +8,8 @@
 
 namespace hpcbench {
 
-// How the lists of a record stand in the columns of the index: JSON that SQLite's json_each reads, numbers in the shortest form
-// that reads back as the same double. The readers are total: text changed by hand gives fewer entries.
+// Returns the lists of a record in the form of the index's columns: JSON that SQLite's json_each reads, numbers in the shortest
+// form that reads back as the same double. The readers are total: text that a user has edited gives fewer entries.
 
 std::string numbers_json(const NameMap<double>& numbers);
 NameMap<double> read_numbers(std::string_view json);

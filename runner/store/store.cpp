@@ -25,7 +25,7 @@ struct Store::Impl {
   mutable SQLite::Database database;
   std::optional<std::string> rebuilt;
 
-  /// Runs `work`; an error of SQLite becomes one that a person can act on.
+  /// Runs `work` and translates an error of SQLite into a message with advice.
   template <class Work>
   auto guarded(Work work) const {
     try {
@@ -39,7 +39,7 @@ struct Store::Impl {
     }
   }
 
-  /// One short BEGIN IMMEDIATE transaction around `work`: it waits for other writers here, and cannot fail for them later.
+  /// Runs `work` in one short BEGIN IMMEDIATE transaction: it waits for other writers at its start, not later.
   template <class Work>
   void write(Work work) {
     guarded([&] {
@@ -67,7 +67,7 @@ void put_series(SQLite::Statement& remove, SQLite::Statement& insert, std::int64
   }
 }
 
-/// Names of all outcomes, quoted, for an SQL list.
+/// Returns the names of all outcomes, quoted, for an SQL list.
 std::string outcome_names() {
   std::string names;
   for (const State state : kStates) {
@@ -95,8 +95,8 @@ std::size_t count_attempts(SQLite::Database& database, const std::string& experi
   return static_cast<std::size_t>(count.getColumn(0).getInt64());
 }
 
-/// Records of `relation` (attempt or run), sorted by key; with their series where asked for. As few queries, however many
-/// there are.
+/// Returns records of `relation` (attempt or run), sorted by key, with their series if requested. The number of queries does
+/// not depend on the number of records.
 std::vector<AttemptRecord> read_records(SQLite::Database& database, const std::string& relation, const std::string& experiment,
                                         bool with_series) {
   SQLite::Transaction snapshot(database);
@@ -178,7 +178,7 @@ void Store::put(const std::vector<AttemptRecord>& records) {
 void Store::put_states(const std::string& experiment, const std::vector<AttemptState>& states) {
   if (states.empty()) return;
   impl_->write([&] {
-    // `path` has no better source yet; a record that is put later replaces the whole row.
+    // `path` follows from the key, the only source so far; a record that is put later replaces the whole row.
     SQLite::Statement put(
         impl_->database,
         fmt::format("INSERT INTO attempt (experiment, config_id, kind, number, attempt, state, path) "
@@ -186,8 +186,8 @@ void Store::put_states(const std::string& experiment, const std::vector<AttemptS
                     "ON CONFLICT (experiment, config_id, kind, number, attempt) DO UPDATE SET state = excluded.state "
                     "WHERE attempt.state NOT IN ({0}) OR excluded.state IN ({0})",
                     outcome_names()));
-    // Runs are submitted in random order. Rows that come in the order of the indexes are appended to their pages; others would
-    // each change a page of their own, read and written again from a cache that does not hold them all.
+    // Runs are submitted in random order. Rows in the order of the indexes are appended to their pages; rows in another order
+    // would each change a page of their own, read and written again from a cache that cannot hold them all.
     for (const AttemptState* state : in_key_order(states, [](const AttemptState& each) -> auto& { return each.key; })) {
       bind_key(put, experiment, state->key);
       put.bind(6, std::string(to_string(state->state)));

@@ -12,7 +12,7 @@ namespace hpcbench {
 
 namespace {
 
-/// A line made fit for a terminal, and the width of what stands before the caret.
+/// A line without control characters, and the width of the text before the caret.
 struct ShownLine {
   std::string text;
   std::size_t caret = 0;
@@ -26,7 +26,7 @@ ShownLine show_line(std::string_view line, std::size_t offset_in_line) {
     std::string bytes;
     std::size_t width = 1;
   };
-  // Only the neighbourhood is shown of a line that may be a megabyte long.
+  // A line may be a megabyte long: only the neighbourhood of the error is shown.
   constexpr std::size_t kReach = 1000;
   std::size_t begin = offset_in_line > kReach ? offset_in_line - kReach : 0;
   while (begin < offset_in_line && (static_cast<unsigned char>(line[begin]) & 0xC0U) == 0x80U) ++begin;

@@ -10,20 +10,20 @@
 
 namespace hpcbench {
 
-/// One message with its place, the line, a caret and advice (left out where empty).
+/// Returns one message with its place, the line, a caret and advice (omitted if empty).
 std::string located_message(const SourceLocation& location, const std::string& message, const std::string& advice);
 
-/// Collects the errors of a file, so that a person sees all of them at once.
+/// Collects the errors of a file, so that the user sees all of them at once.
 class Diagnostics {
  public:
-  /// Messages are sorted by source, in the order in which sources were made known (or first complained about).
+  /// Registers a source. Messages are sorted by source, in the order of registration or of their first message.
   void know(const YamlSource& source);
-  /// The same message for the same place is kept once.
+  /// Adds a message; the same message at the same place is kept once.
   void add(const SourceLocation& location, const std::string& message, const std::string& advice = "");
   bool empty() const { return diagnostics_.empty(); }
-  /// How often `add` was called, repeated messages too: whether something was wrong in between.
+  /// Returns how often `add` was called, including repeated messages, so that a caller can check whether a step found errors.
   std::size_t made() const { return made_; }
-  /// So many that the search for more ends.
+  /// Returns whether there are enough errors to stop the search.
   bool full() const { return diagnostics_.size() >= kMostShown; }
   /// Throws all of them, sorted by place, as one InputError; nothing if there are none.
   void throw_if_any() const;

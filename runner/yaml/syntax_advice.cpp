@@ -8,7 +8,7 @@ namespace hpcbench {
 
 namespace {
 
-/// A line with `q` in place of all that stands in quotes.
+/// Returns a line with every quoted text replaced by `q`.
 std::string without_quoted(std::string_view line) {
   std::string bare(line);
   char quote = 0;
@@ -25,7 +25,7 @@ std::string without_quoted(std::string_view line) {
   return bare;
 }
 
-/// The key of `key:value`, whose colon YAML takes for a part of the text: first in a line, or behind a `{` or `,`.
+/// Returns the key of `key:value`, whose colon YAML reads as text: at the start of a line, or behind a `{` or `,`.
 std::string key_without_blank(std::string_view line) {
   const std::string bare = without_quoted(line);
   const auto is_word = [&](std::size_t i) { return std::isalnum(static_cast<unsigned char>(bare[i])) != 0 || bare[i] == '_'; };

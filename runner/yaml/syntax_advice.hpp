@@ -12,8 +12,8 @@ inline constexpr const char* kQuoteAdvice =
 inline constexpr const char* kOperatorAdvice =
     "a text that starts with `|`, `>` or `&` needs quotes; pipes and redirections need a shell: [bash, -c, 'a | b > c']";
 
-/// What a person more likely did than `message`, yaml-cpp's, says; empty if nobody knows. `line` is that of the error, `before`
-/// the one above it, `at` where in `line` the error is.
+/// Returns the probable mistake behind `message`, an error of yaml-cpp; empty if it is unknown. `line` contains the error,
+/// `before` is the line above it, `at` the position in `line`.
 std::string syntax_advice(const std::string& message, std::string_view before, std::string_view line, std::size_t at);
 
 }  // namespace hpcbench

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The bytes of a name in its file; nothing where it is written with escapes or over several lines.
+/// Returns the size of a name in its file, in bytes; nullopt if it is written with escapes or over several lines.
 std::optional<std::size_t> bytes_of_name(const YamlNode& node) {
   const std::string_view written = std::string_view(node.location.source->text()).substr(node.location.offset);
   if (written.starts_with(node.text)) return node.text.size();
@@ -26,7 +26,7 @@ std::optional<std::size_t> bytes_of_name(const YamlNode& node) {
   return std::nullopt;
 }
 
-/// Why a path cannot be read; empty if it can. Of what is no file reading might never end.
+/// Returns why a path cannot be read; empty if it can. Refuses anything but a plain file, because reading it might never end.
 std::string trouble_with(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -62,7 +62,7 @@ std::optional<UsedFile> read_used_file(const YamlNode& name, Diagnostics& diagno
     diagnostics.add(used.root.keys[index].location, "a used file uses no others",
                     "name all of them in the experiment file: use: [first.yaml, second.yaml]");
   }
-  return used;  // also with something wrong in it: diagnostics point into it
+  return used;  // also with errors in it: diagnostics point into it
 }
 
 }  // namespace
@@ -83,8 +83,8 @@ std::vector<FileCopy> copies_of(const YamlSource& file, const std::vector<UsedFi
     const std::string name = fs::path(used[i].source->name()).filename().string();
     copies.push_back({fmt::format("used/{}/{}", i + 1, name), used[i].source->text()});
   }
-  for (std::size_t i = used.size(); i-- > 0;) {  // from the end: what stands before stays where it is
-    // In single quotes any name stands for itself, but for a quote.
+  for (std::size_t i = used.size(); i-- > 0;) {  // from the end, so that earlier positions stay valid
+    // In single quotes every character but the quote is literal.
     std::string quoted = "'";
     for (const char c : copies[i + 1].name) quoted += c == '\'' ? std::string("''") : std::string(1, c);
     copies.front().text.replace(used[i].said.offset, used[i].said_bytes, quoted + "'");

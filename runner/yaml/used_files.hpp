@@ -14,22 +14,22 @@ namespace hpcbench {
 struct UsedFile {
   std::shared_ptr<const YamlSource> source;
   YamlNode root;
-  SourceLocation said;         // where its name stands in the file that uses it
-  std::size_t said_bytes = 0;  // quotes included
+  SourceLocation said;         // place of its name in the file that uses it
+  std::size_t said_bytes = 0;  // length with quotes
 };
 
-/// Reads what `use` names, one text or a list of them: paths seen from the folder of the file that holds it. What cannot be
-/// used (no such file, no plain file, no map, a file that uses others) is a diagnostic at its place, which may be in a file of
-/// the result.
+/// Reads the files that `use` names, one text or a list of them: paths relative to the folder of the file that contains `use`.
+/// A file that cannot be used (missing, no plain file, no map, or using others itself) is a diagnostic at its place, which may
+/// be in a file of the result.
 std::vector<UsedFile> read_used_files(const YamlNode& use, Diagnostics& diagnostics);
 
-/// A file and what it uses, so that they can be read again elsewhere: names are relative to the folder of the first.
+/// A file and the files that it uses, for reading them again elsewhere: names are relative to the folder of the first.
 struct FileCopy {
   std::string name;
   std::string text;
 };
 
-/// `file` under its own name; behind it what it uses, in `used/`, where the copy's own text looks for them.
+/// Returns `file` under its own name, then the files that it uses, in `used/`, to which the copy's text refers.
 std::vector<FileCopy> copies_of(const YamlSource& file, const std::vector<UsedFile>& used);
 
 }  // namespace hpcbench

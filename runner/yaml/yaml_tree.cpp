@@ -39,13 +39,13 @@ bool starts_bracket(const SourceLocation& location) {
   refuse_yaml(location, "aliases (`*name`) are not taken", "write the value again; a text that starts with `*` needs quotes");
 }
 
-/// Turns the events of yaml-cpp into a tree. Throws from within them: the parser holds nothing that must be ended.
+/// Builds a tree from the events of yaml-cpp. It throws from within them: the parser holds no state that needs cleaning up.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(const YamlSource& source, Diagnostics& diagnostics) : source_(source), diagnostics_(diagnostics) {}
 
   YamlNode take_root() { return std::move(root_); }
-  /// Where the innermost open list or map with brackets stands, for messages about what was never closed.
+  /// Returns the place of the innermost open list or map with brackets, for messages about a missing bracket.
   std::optional<SourceLocation> open_bracket() const {
     const auto found =
         std::find_if(open_.rbegin(), open_.rend(), [](const Frame& frame) { return starts_bracket(frame.node.location); });
@@ -93,7 +93,7 @@ class TreeBuilder : public YAML::EventHandler {
   struct Frame {
     YamlNode node;
     bool has_key = false;
-    bool duplicate = false;  // the value that follows belongs to a key that was there already
+    bool duplicate = false;  // the next value belongs to a duplicate key
     YamlKey key;
     std::unordered_map<std::string, SourceLocation> seen;
   };
@@ -104,7 +104,7 @@ class TreeBuilder : public YAML::EventHandler {
   char byte_at(std::size_t offset) const { return offset < source_.text().size() ? source_.text()[offset] : '\0'; }
   bool expects_key() const { return !open_.empty() && open_.back().node.is_map() && !open_.back().has_key; }
 
-  /// yaml-cpp puts a value that is not there on whatever comes next: look for what it should have followed.
+  /// yaml-cpp reports an absent value at the next token: finds the token that it should have followed.
   SourceLocation location_of_null(const YAML::Mark& mark) const {
     const SourceLocation here = location(mark);
     const std::string_view rest = std::string_view(source_.text()).substr(here.offset);
@@ -165,7 +165,7 @@ class TreeBuilder : public YAML::EventHandler {
       const SourceLocation outer = open_.back().node.location;
       if (!braces_advice().empty()) refuse_yaml(outer, "a placeholder without quotes", kQuoteAdvice);
       const bool closed = source_.text().find_first_of("]}", here.offset) != std::string::npos;
-      // yaml-cpp takes a bracket that nothing closes for a key.
+      // yaml-cpp reads an unclosed bracket as a key.
       if (starts_bracket(here) && !closed) refuse_unclosed_bracket(here);
       refuse_yaml(here, "a key must be plain text, not a list or a map");
     }
@@ -222,7 +222,7 @@ struct SecondDocument : std::exception {
   YAML::Mark mark;
 };
 
-/// Sees only whether there is a further document.
+/// Checks only whether a further document follows.
 class DocumentCounter : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override { throw SecondDocument(mark); }
@@ -236,7 +236,7 @@ class DocumentCounter : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// yaml-cpp's message, or what a person more likely did; `bracket` is where the innermost open `[` or `{` stands.
+/// Throws yaml-cpp's message, or the more probable mistake; `bracket` is the place of the innermost open `[` or `{`.
 [[noreturn]] void refuse_syntax(const YamlSource& source, const YAML::Exception& error,
                                 const std::optional<SourceLocation>& bracket) {
   const std::string& message = error.msg;
@@ -263,7 +263,7 @@ class DocumentCounter : public YAML::EventHandler {
 YamlNode parse_yaml(const YamlSource& source, Diagnostics& diagnostics) {
   diagnostics.know(source);
   check_bytes(source);
-  // Blanks in place of what stands before the YAML keep all offsets true.
+  // Blanks replace the text before the YAML, so that all offsets stay true.
   std::istringstream stream(std::string(source.yaml_begin(), ' ') + source.text().substr(source.yaml_begin()));
   TreeBuilder builder(source, diagnostics);
   try {

@@ -12,7 +12,7 @@ namespace hpcbench {
 
 class Diagnostics;
 
-/// A text that values come from: an experiment file, a site, one `--set`. Nodes point into it: it stays where it is.
+/// The source text of values: an experiment file, a site, one `--set`. Nodes point into it, so it must not move.
 class YamlSource : public std::enable_shared_from_this<YamlSource> {
  public:
   /// `yaml_begin`: where the YAML starts (after `a.b=` of a `--set`). The byte order mark of a file is dropped.
@@ -24,7 +24,7 @@ class YamlSource : public std::enable_shared_from_this<YamlSource> {
   const std::string& text() const { return text_; }
   std::size_t yaml_begin() const { return yaml_begin_; }
   Place place(std::size_t offset) const;
-  /// The line that holds `offset`, without its end; `begin` is set to its offset.
+  /// Returns the line that contains `offset`, without its end, and sets `begin` to the line's offset.
   std::string_view line_at(std::size_t offset, std::size_t* begin) const;
 
  private:
@@ -43,7 +43,7 @@ struct SourceLocation {
 };
 
 Place place_of(const SourceLocation& location);
-/// `file:line:column`.
+/// Returns `file:line:column`.
 std::string describe_place(const SourceLocation& location);
 
 struct YamlKey {
@@ -51,7 +51,7 @@ struct YamlKey {
   SourceLocation location;
 };
 
-/// A value of YAML as hpcbench has it: no aliases, tags or duplicate keys.
+/// A value of YAML in the subset that hpcbench accepts: no aliases, tags or duplicate keys.
 struct YamlNode {
   enum class Kind { absent, scalar, list, map };
   Kind kind = Kind::absent;     // absent: nothing, `~` or `null`
@@ -64,18 +64,18 @@ struct YamlNode {
   bool is_scalar() const { return kind == Kind::scalar; }
   bool is_list() const { return kind == Kind::list; }
   bool is_map() const { return kind == Kind::map; }
-  /// Index of a key of a map, or npos.
+  /// Returns the index of a key of a map, or npos.
   std::size_t index_of(std::string_view key) const;
   const YamlNode* find(std::string_view key) const;
 
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 };
 
-/// InputError for bytes that no file of ours may have: bad UTF-8, control characters, more than 1 MB.
+/// InputError for bytes that are allowed in no file: bad UTF-8, control characters, more than 1 MB.
 void check_bytes(const YamlSource& source);
 
-/// Reads the one document of a source. What is no YAML, or YAML that hpcbench does not take (aliases, tags, a second
-/// document, bad UTF-8, more than 1 MB, nesting deeper than 100), is an InputError with its place; duplicate keys are
+/// Reads the one document of a source. InputError with its place for invalid YAML and for YAML that hpcbench does not
+/// accept (aliases, tags, a second document, bad UTF-8, more than 1 MB, nesting deeper than 100); duplicate keys are
 /// diagnostics.
 YamlNode parse_yaml(const YamlSource& source, Diagnostics& diagnostics);
 

@@ -11,9 +11,9 @@
 
 #include "commandline/option.hpp"
 
-/// Commands and their options, declared once. Boost.Program_options splits a command line into options and values. What it
-/// lacks is here: commands below commands, advice on misspelt words, checks that name the option and the right value, and
-/// --help, man pages and completion from the same declarations. Nothing here knows either program.
+/// Commands and their options, declared once. Boost.Program_options splits a command line into options and values. This module
+/// adds commands below commands, advice on misspelt words, checks that name the option and the right value, and --help, man
+/// pages and completion from the same declarations. It knows neither program.
 namespace hpcbench::commandline {
 
 struct Parsed;
@@ -21,40 +21,40 @@ struct Parsed;
 /// A program, or one of its commands: its options, its action, and the commands below it.
 class Command {
  public:
-  /// Declares a command when it is first needed: a program with many commands starts with one.
+  /// Declares a command when it is first needed, so that a program with many commands starts quickly.
   using Declare = std::function<void(Command&)>;
 
   Command(std::string name, std::string summary, Command* parent = nullptr, Declare declare = {});
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  /// `names` as for Option. References stay valid.
+  /// Adds an option. `names` as for Option. References stay valid.
   template <class T>
   Option& add_option(std::string_view names, T& variable, std::string_view help) {
     return options_.emplace_back(names, Target(&variable), help);
   }
   Option& add_flag(std::string_view names, bool& value, std::string_view help) { return add_option(names, value, help); }
   Command& add_command(const std::string& name, const std::string& summary, Declare declare = {});
-  /// The end of --help: "Examples:" and a line for each; notes follow a blank line.
+  /// Sets the end of --help: "Examples:" and a line for each; notes follow a blank line.
   void footer(std::string text) { footer_ = std::move(text); }
-  /// `--version` prints this.
+  /// Sets the text of `--version`.
   void version(std::string text);
-  /// The work of the command; its result is the exit code.
+  /// Sets the work of the command; its result is the exit code.
   void action(std::function<int()> work) { action_ = std::move(work); }
 
   const std::string& name() const { return name_; }
-  /// As a person types it: `hpcbench db unlock`.
+  /// Returns the name as the user types it: `hpcbench db unlock`.
   std::string full_name() const;
   const std::string& summary() const { return summary_; }
-  /// These two declare the command first, if that is still due.
+  /// These two first declare the command if necessary.
   std::list<Option>& options();
   std::list<Command>& commands();
-  /// The command of this name below it; UsageError without one.
+  /// Returns the command of this name below it; UsageError without one.
   Command& find(const std::string& name);
   Command* parent() const { return parent_; }
-  /// The page that --help prints.
+  /// Returns the page that --help prints.
   std::string help();
-  /// The same page in roff, for section 1 of the manual.
+  /// Returns that page in roff, for section 1 of the manual.
   std::string man_page();
   int run() const { return action_ ? action_() : 0; }
 
@@ -76,25 +76,25 @@ class Command {
 /// A wrong command line; what() names the mistake.
 struct UsageError : std::runtime_error {
   UsageError(const Command& command, const std::string& what) : std::runtime_error(what), full_name(command.full_name()) {}
-  /// `error: WHAT ADVICE`, and which --help to read.
+  /// Returns `error: WHAT ADVICE` and a line that names the --help to read.
   std::string text() const;
 
-  std::string full_name;        // of the last command that was named
-  std::string unknown_command;  // where a command was expected
+  std::string full_name;        // of the last command on the line
+  std::string unknown_command;  // in the place of a command
   std::string advice;           // ` (did you mean `run`?)`
 };
 
 /// The result of parsing.
 struct Parsed {
-  Command* command;                 // the last that was named
+  Command* command;                 // the last command on the line
   std::optional<std::string> text;  // to print instead of running the command: --help, --version
 };
 
-/// Reads `arguments`, which do not hold the program's name, and sets the targets of the options. UsageError.
+/// Parses `arguments`, without the program's name, and sets the targets of the options. UsageError.
 ///
-/// `--x=y` and `--x y`, `-x y` and `-xy`, `-ab` for flags; all behind `--` is positional. The argument behind an option that
-/// needs a value is its value, unless it is a short option of the command: `--why=-v`. Options are not abbreviated. Where
-/// --help is given, other arguments need not be right.
+/// `--x=y` and `--x y`, `-x y` and `-xy`, `-ab` for flags; everything behind `--` is positional. The argument behind an option
+/// that needs a value is its value, unless it is a short option of the command: `--why=-v`. Options are not abbreviated. With
+/// --help, other arguments may be wrong.
 Parsed parse(Command& program, const std::vector<std::string>& arguments);
 
 }  // namespace hpcbench::commandline

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kColumn = 30;  // where descriptions begin
 
-/// `  LABEL        TEXT`; the text of a long label is on the next line.
+/// Returns `  LABEL        TEXT`; the text of a long label begins on the next line.
 std::string entry(const std::string& label, const std::string& text) {
   std::string line = "  " + label;
   if (text.empty()) return line + "\n";
@@ -19,7 +19,7 @@ std::string entry(const std::string& label, const std::string& text) {
   return line + text + "\n";
 }
 
-/// `-o,--output DIR=results Needs: --x`
+/// Returns the label of an option: `-o,--output DIR=results Needs: --x`.
 std::string label_of(const Option& option, Command& command) {
   std::string label = option.position_name;
   if (!option.short_name.empty()) label += "-" + option.short_name;
@@ -38,7 +38,7 @@ std::string label_of(const Option& option, Command& command) {
   return label;
 }
 
-/// `text` as roff prints it: a line of it is never read as a request.
+/// Returns `text` escaped for roff: no line of it is read as a request.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -57,7 +57,7 @@ std::string roff(std::string_view text) {
 
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 
-/// An entry of the manual page: the label begins with one name, or with two and a comma between them.
+/// Returns an entry of the manual page: the label begins with one name, or with two and a comma between them.
 std::string man_entry(const std::string& label, const std::string& text) {
   const std::size_t blank = std::min(label.find(' '), label.size());
   const std::size_t comma = label.substr(0, blank).find(",--");
@@ -72,7 +72,7 @@ std::string man_section(const char* title, const std::string& text) {
 
 std::string as_written(const std::string& text) { return text.empty() ? "" : ".nf\n" + roff(text) + "\n.fi"; }
 
-/// `hpcbench-db-rebuild`
+/// Returns the name of a command's page: `hpcbench-db-rebuild`.
 std::string page_name(const Command& command) {
   std::string name = command.full_name();
   for (char& c : name) c = c == ' ' ? '-' : c;
@@ -104,7 +104,7 @@ std::string Command::help() {
   if (!positionals.empty()) text += "\nPositionals:\n" + positionals;
   text += "\nOptions:\n" + others;
   if (!below.empty()) text += "\nSubcommands:\n" + below;
-  // A command below others ends as they do.
+  // A command below others ends like its parents.
   const Command* ending = this;
   while (ending->footer_.empty() && ending->parent_ != nullptr) ending = ending->parent_;
   return text + "\n" + ending->footer_ + (ending->footer_.empty() ? "" : "\n");

@@ -20,7 +20,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// ` (did you mean `latex`?)` for `tex`: the ending of its files, or its name elsewhere; or for `latx`.
+/// Returns ` (did you mean `latex`?)` for `tex`: the ending of its files, or its name elsewhere; or for `latx`.
 std::string other_word(const std::string& given, const std::vector<std::string>& values) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {{{"tex", "latex"},
                                                                                      {"booktabs", "latex"},
@@ -39,13 +39,13 @@ std::string other_word(const std::string& given, const std::vector<std::string>&
   return did_you_mean(given, values);
 }
 
-/// A number as people write it: 3600, 0.2.
+/// Returns a number in its usual spelling: 3600, 0.2.
 std::string plain(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr};
 }
 
-/// The value of a variable as --help shows it; empty if it says nothing.
+/// Returns the value of a variable for --help; empty if it has no information.
 template <class T>
 std::string words_of(const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -61,7 +61,7 @@ std::string words_of(const T& value) {
   }
 }
 
-/// Puts a text into a variable; false if it is not such a value.
+/// Parses a text into a variable; false if the text is invalid.
 template <class T>
 bool read(const std::string& text, T& value) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -76,7 +76,7 @@ bool read(const std::string& text, std::optional<T>& value) {
   return read(text, value.emplace());
 }
 
-/// The word of --help for a value of the variable.
+/// Returns the word in --help for a value of the variable.
 template <class T>
 constexpr const char* type_of(const T*) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -93,7 +93,7 @@ constexpr const char* type_of(const T*) {
   }
 }
 
-/// Sets the variable to the last of `values`, a list to all of them; false if that is not such a value.
+/// Sets the variable to the last of `values`, or a list to all of them; false if a value is invalid.
 template <class T>
 bool set(T& variable, const std::vector<std::string>& values) {
   if constexpr (std::is_same_v<T, bool>) {

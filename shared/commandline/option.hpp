@@ -27,26 +27,26 @@ struct Option {
   Option& parts_of(std::vector<std::string> values);        // a list with commas; the reader of the list checks it
   Option& at_least(double least);                           // a number
   Option& between(double least, double most);               // a number
-  Option& not_empty();                                      // a text of at least one character that is no blank
+  Option& not_empty();                                      // a text with at least one character that is no blank
   Option& required();                                       // must be given
   Option& needs(std::string_view name);                     // must not be given without that option
   Option& excludes(const std::vector<std::string>& names);  // must not be given with any of these
   Option& last_wins();                                      // may be repeated: the last value counts
-  Option& value_may_be_left_out();                          // `--shuffle` alone gives the empty value
-  Option& everywhere();                                     // the commands below take it, too; their --help does not list it
+  Option& value_may_be_left_out();                          // `--shuffle` alone means the empty value
+  Option& everywhere();                                     // the commands below accept it, too; their --help does not list it
   Option& takes_all_that_follow();                          // one `--results` takes several values
 
   bool is_positional() const { return !position_name.empty(); }
   bool is_flag() const { return std::holds_alternative<bool*>(target); }
   bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(target); }
   bool is_given() const { return !given.empty(); }
-  /// As messages name it: `--output`, `-n`, `FILE`.
+  /// Returns the name for messages: `--output`, `-n`, `FILE`.
   std::string name() const;
-  /// `TEXT:{text,json}`: describes a value for --help and messages.
+  /// Returns a description of the value for --help and messages: `TEXT:{text,json}`.
   std::string value_label() const;
-  /// Whether either is declared to exclude the other.
+  /// Returns whether either is declared to exclude the other.
   bool is_excluded_by(const Option& other) const;
-  /// Sets the target from `given`, if it was given. Returns the mistake, if any.
+  /// Sets the target from `given`, if it was given. Returns the error, if any.
   std::optional<std::string> set_target() const;
 
   std::string long_name, short_name;  // without dashes

@@ -13,15 +13,15 @@ namespace po = boost::program_options;
 
 using Arguments = std::vector<std::string>;
 
-/// Boost's name of an option: without dashes, but for `-n` where that is the only one.
+/// Returns Boost's name of an option: without dashes, except for `-n` if that is its only name.
 std::string key_of(const Option& option) { return option.long_name.empty() ? option.name() : option.long_name; }
 
-/// Tells Boost how many values each option takes. Option reads the values: Boost's conversions accept `-1` as unsigned, refuse
-/// paths with blanks, and their messages do not say which values are right.
+/// Declares to Boost how many values each option takes. Option reads the values: Boost's conversions accept `-1` as unsigned,
+/// refuse paths with blanks, and do not name the valid values in their messages.
 po::options_description describe(Command& command) {
   po::options_description all;
   for (const Option& option : command.options()) {
-    if (option.is_positional()) continue;  // Boost would take `--FILE x`, too
+    if (option.is_positional()) continue;  // otherwise Boost would accept `--FILE x`, too
     auto* const values = po::value<Arguments>();
     if (option.is_flag()) values->zero_tokens();
     if (option.is_value_optional) values->implicit_value({""}, "");
@@ -32,7 +32,7 @@ po::options_description describe(Command& command) {
   return all;
 }
 
-/// Reads what Boost would refuse: an empty value behind `=`, and positional arguments that begin with a dash, but are no
+/// Reads what Boost would refuse: an empty value behind `=`, and positional arguments that begin with a dash but are no
 /// options: `-5`.
 std::vector<po::option> read_specially(Command& command, Arguments& left) {
   po::option read;
@@ -52,9 +52,9 @@ std::vector<po::option> read_specially(Command& command, Arguments& left) {
   return {read};
 }
 
-/// The mistakes that only Boost sees: a missing value, or one of a flag.
+/// Returns the errors that only Boost detects: a missing value, or a value of a flag.
 std::string explain(const po::error_with_option_name& error, Command& command) {
-  std::string typed = error.get_option_name();  // `-n` may be `--n` here
+  std::string typed = error.get_option_name();  // may be `--n` for `-n`
   typed.erase(0, typed.find_first_not_of('-'));
   for (const Option& option : command.options()) {
     if (option.is_positional() || (typed != option.short_name && typed != option.long_name)) continue;
@@ -79,7 +79,7 @@ std::vector<po::option> read_by_boost(Command& command, const Arguments& argumen
   }
 }
 
-/// Gives each option its values. Returns the arguments that belong to none, unknown options first.
+/// Passes each option its values. Returns the arguments that belong to no option, unknown options first.
 Arguments distribute(Command& command, const Arguments& arguments) {
   Arguments unknown, positional;
   for (const po::option& read : read_by_boost(command, arguments)) {
@@ -106,7 +106,7 @@ Arguments distribute(Command& command, const Arguments& arguments) {
   return unknown;
 }
 
-/// An argument that is no option or command, with the nearest of those that exist.
+/// Returns the error for an argument that is no option or command, with the nearest existing one.
 UsageError not_understood(Command& command, const std::string& argument) {
   const std::string word = argument.starts_with("-") ? argument.substr(0, argument.find('=')) : argument;
   Arguments candidates;
@@ -140,8 +140,8 @@ void check_together(Command& command, const Option& option) {
   }
 }
 
-/// Reads the arguments of one command and sets the targets of its options. Where help is wanted, other arguments need not be
-/// right.
+/// Reads the arguments of one command and sets the targets of its options. With --help, other arguments of the command
+/// may be wrong.
 void read_options(Command& command, const Arguments& arguments, bool& wants_help) {
   const Arguments unknown = distribute(command, arguments);
   wants_help = wants_help || std::any_of(command.options().begin(), command.options().end(),
@@ -153,7 +153,7 @@ void read_options(Command& command, const Arguments& arguments, bool& wants_help
   }
 }
 
-/// The options that stand before the name of a command, with their values.
+/// Returns the options before the name of a command, with their values.
 Arguments take_leading_options(Command& command, Arguments::const_iterator& next, Arguments::const_iterator end) {
   const auto begin = next;
   while (next != end && next->size() > 1 && next->starts_with("-") && *next != "--") {

@@ -18,20 +18,20 @@ namespace hpcbench {
 
 namespace {
 
-// Below those that the kernel gives to connections (from 32768; ip_local_port_range): one of them may take a port before rank
-// 0, which first loads its libraries, listens there.
+// Below the ports that the kernel gives to connections (from 32768; ip_local_port_range): a connection could take a port before
+// rank 0, which first loads its libraries, listens on it.
 constexpr int kFirstPort = 15'000;
 constexpr int kLastPort = 31'999;
 constexpr int kDraws = 100;
 
-/// `port`, or with 0 one that the kernel chooses; absent, and errno says why, if it is taken.
+/// Returns `port`, or for 0 a port that the kernel chooses; nullopt and errno if it is taken.
 std::optional<int> try_port(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
-  // All addresses, as rank 0 will listen on all: a port that is taken on one of them is no use.
+  // On all addresses, because rank 0 will listen on all: a port that is taken on one of them is useless.
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   socklen_t size = sizeof address;
   if (fd < 0) return std::nullopt;
@@ -44,8 +44,8 @@ std::optional<int> try_port(int port) {
   return is_free ? std::optional<int>(ntohs(address.sin_port)) : std::nullopt;
 }
 
-/// A socket whose name is taken while it is open, on hosts as far as they share their ports (network namespaces), whoever runs
-/// it; the kernel frees the name of a process that was killed. Absent: another one has it.
+/// Returns a socket whose name is taken while it is open, for all users of hosts that share their ports (network namespaces);
+/// the kernel frees the name of a killed process. nullopt: another process has it.
 std::optional<int> reserve(int port) {
   const std::string name = "hpcbench port " + std::to_string(port);
   sockaddr_un address{};
@@ -56,7 +56,7 @@ std::optional<int> reserve(int port) {
   if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) return fd;
   const bool is_taken = errno == EADDRINUSE;
   ::close(fd);
-  return is_taken ? std::nullopt : std::optional(-1);  // where no such socket may be made, ports are as free as they look
+  return is_taken ? std::nullopt : std::optional(-1);  // if no such socket can be made, ports only seem free
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ FreePort& FreePort::operator=(FreePort&& other) noexcept {
 }
 
 std::optional<FreePort> FreePort::draw() {
-  // Not std::random_device: it asks for the processor's features, which takes long on virtual machines.
+  // Not std::random_device: it queries the processor's features, which takes long on virtual machines.
   unsigned seed = 0;
   if (::getrandom(&seed, sizeof seed, 0) < 0) return std::nullopt;
   std::minstd_rand random(seed);

@@ -4,12 +4,12 @@
 
 namespace hpcbench {
 
-/// A TCP port without a listener on this host, drawn from those that the kernel gives to no connection while one of them is
-/// free. As long as this lives, nobody else on this host draws it: a rank 0 needs seconds until it listens, and two trainings
-/// that drew one port in these would meet each other's ranks.
+/// A TCP port without a listener on this host, preferably one that the kernel gives to no connection. While this object lives,
+/// no other process on this host draws the same port: a rank 0 needs seconds until it listens, and two trainings with one port
+/// would connect to each other's ranks.
 class FreePort {
  public:
-  /// Absent, and errno says why, if there is none.
+  /// Draws a port; nullopt and errno if none is free.
   static std::optional<FreePort> draw();
   ~FreePort();
   FreePort(FreePort&& other) noexcept;

@@ -6,7 +6,7 @@ namespace hpcbench {
 
 namespace {
 
-/// Insertions, deletions, replacements and swaps of neighbours ("optimal string alignment").
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours ("optimal string alignment").
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -28,14 +28,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t kLongestName = 100;  // what is longer is no misspelt name, and would take its length squared
+  constexpr std::size_t kLongestName = 100;  // a longer text is no misspelt name, and the time grows with its length squared
   std::optional<std::string> best;
   if (word.size() > kLongestName) return best;
   std::size_t best_distance = std::max<std::size_t>(1, std::min<std::size_t>(2, word.size() / 3)) + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongestName) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    // A long prefix is meant as well: `gpus_per` for `gpus_per_node`, `env` for `environment`.
+    // A long prefix matches as well: `gpus_per` for `gpus_per_node`, `env` for `environment`.
     const bool prefix = word.size() >= 3 && candidate.starts_with(word);
     if (distance < best_distance || (prefix && !best)) {
       best = candidate;

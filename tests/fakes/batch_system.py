@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A batch system for tests, in the folder $FAKE_BATCH: batch_system.py submit SCRIPT | list USER | cancel ID...
-Jobs are processes of this machine, as many at a time as the file `slots` says (2 without it); `list` starts those that wait. Files in
+Jobs are processes of this machine, as many at a time as the file `slots` states (2 without it); `list` starts those that wait. Files in
 the folder make it misbehave: `hold` (no job begins), `refuse`, `full` (submit fails), `mute` (submit prints nothing), `kill` (submit
 takes the job and kills its caller; the file is then removed), `broken` (submit takes the job and fails), `down` (list fails)."""
 import json

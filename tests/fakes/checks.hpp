@@ -7,7 +7,7 @@ namespace hpcbench {
 
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// The message of the `Error` that `action` ends with; empty if it succeeds. Other exceptions pass.
+/// Returns the message of the `Error` that `action` ends with; empty if it succeeds. Other exceptions pass.
 template <class Error, class Action>
 std::string error_of(Action&& action) {
   try {

@@ -8,7 +8,7 @@
 
 namespace hpcbench {
 
-/// `{"1", "ddp"}` as YAML's plain scalars.
+/// Returns `{"1", "ddp"}` as YAML's plain scalars.
 inline std::vector<Value> plain_values(std::initializer_list<const char*> scalars) {
   std::vector<Value> values;
   for (const char* scalar : scalars) values.push_back(Value::from_plain(scalar));
@@ -25,7 +25,7 @@ inline Bindings plain_bindings(std::initializer_list<std::pair<const char*, cons
   return bindings;
 }
 
-/// A study of a foreign program without a reader: strategy x gpus_per_node, two repeats.
+/// Returns a study of a foreign program without a reader: strategy x gpus_per_node, two repeats.
 inline Experiment example_experiment() {
   Experiment experiment;
   experiment.name = "example";

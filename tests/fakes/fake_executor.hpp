@@ -18,7 +18,7 @@
 
 namespace hpcbench {
 
-/// The end of hpcbench at an arbitrary point: thrown by fakes, caught by tests, known to nobody else.
+/// The end of hpcbench at an arbitrary point: thrown by fakes, caught only by tests.
 struct Crash : std::runtime_error {
   Crash() : std::runtime_error("crash") {}
 };
@@ -28,7 +28,7 @@ class FaultPoints {
  public:
   /// Dies at the `point`-th point from now on, counted from 0; negative: never.
   void arm(int point) { left_ = point; }
-  /// True once the armed point was reached.
+  /// Returns true once the armed point was reached.
   bool fired() const { return fired_; }
   void pass() {
     if (left_ < 0 || left_-- > 0) return;
@@ -41,7 +41,7 @@ class FaultPoints {
   bool fired_ = false;
 };
 
-/// Where fake jobs live. It outlives executors, as jobs outlive hpcbench. Claims and finished.json are real files.
+/// The home of fake jobs. It outlives executors, as jobs outlive hpcbench. Claims and finished.json are real files.
 class FakeMachine {
  public:
   enum class Ending { succeed, fail, time_out, vanish, die_before_claim };
@@ -55,7 +55,7 @@ class FakeMachine {
 
   /// How the job of an attempt's folder ends.
   std::function<Ending(const std::string& folder)> ending = [](const std::string&) { return Ending::succeed; };
-  /// Otherwise a job claims only when it ends: as a slow start does.
+  /// Otherwise a job claims only when it ends, like a slow start.
   bool claims_at_once = true;
   std::vector<Job> jobs;
   std::map<std::string, int> started;   // submissions by folder
@@ -75,7 +75,7 @@ class FakeMachine {
     return nullptr;
   }
 
-  /// Ends the job that has run the longest. False if none runs.
+  /// Ends the job that has run the longest. Returns false if none runs.
   bool end_oldest() {
     for (Job& job : jobs) {
       if (!job.alive) continue;
@@ -98,7 +98,7 @@ class FakeMachine {
   void claim(Job& job) {
     if (!try_claim(job.folder,
                    Claim{.revoked = false, .why = {}, .token = job.token, .job = job.id, .process = this_process()})) {
-      job.alive = false;  // somebody else has it: it touches nothing
+      job.alive = false;  // another job has it: it touches nothing
       return;
     }
     job.claimed = true;
@@ -106,17 +106,17 @@ class FakeMachine {
   }
 };
 
-/// An executor on a FakeMachine. Like a real one it forgets everything when it is made anew; the machine does not.
+/// An executor on a FakeMachine. Like a real one it forgets everything when it is created again; the machine does not.
 class FakeExecutor : public Executor {
  public:
   FakeExecutor(FakeMachine& machine, Clock& clock, int slots) : machine_(machine), clock_(clock), slots_(slots) {}
 
-  bool here = true;  // what runs_here says
+  bool here = true;  // the value of runs_here
   FaultPoints* faults = nullptr;
-  /// What becomes of an attempt, instead of being accepted: of one that is not, and of those behind it.
+  /// The result of an attempt instead of being accepted, also for the attempts behind it.
   std::function<Submission::Kind(const std::string& folder)> answer;
   bool doubtful_starts = false;        // whether a doubtful one was started
-  std::set<std::string> unseen;        // folders of jobs that cannot be seen from here
+  std::set<std::string> unseen;        // folders of jobs that are invisible from here
   std::vector<AttemptSpan> requests;   // in order
   std::vector<std::string> cancelled;  // folders, in order
   std::vector<std::string> adopted;
@@ -167,7 +167,7 @@ class FakeExecutor : public Executor {
     mine_.insert(folder);
   }
 
-  /// Time passes, and the oldest job ends.
+  /// Advances time, and ends the oldest job.
   void wait(double seconds) override {
     clock_.sleep(seconds);
     machine_.end_oldest();

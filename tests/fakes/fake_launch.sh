@@ -1,6 +1,6 @@
 #!/bin/bash
-# Stands in for `hpcbench launch FOLDER`: claims the attempt, runs `bash FOLDER/job.sh`, writes finished.json last of all.
-# Asked to end (SIGTERM) it ends its process and says `cancelled`.
+# Stands in for `hpcbench launch FOLDER`: claims the attempt, runs `bash FOLDER/job.sh`, writes finished.json last. On SIGTERM it ends its
+# process and prints `cancelled`.
 [ "$1" = launch ] || exit 2
 cd "$2" || exit 2
 stat=$(< /proc/$$/stat)

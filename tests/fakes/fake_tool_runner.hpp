@@ -52,7 +52,7 @@ class FakeSlurm : public ToolRunner {
   std::string controller_start = "N/A";
   bool accounting = true;
   bool sacct_down = false;
-  unsigned canceller = 1000;  // whom sacct names
+  unsigned canceller = 1000;  // jobs that sacct lists
   int max_array_size = 1001;
   int next_id = 100;
   FaultPoints* faults = nullptr;  // hpcbench may die before and after each sbatch
@@ -75,7 +75,7 @@ class FakeSlurm : public ToolRunner {
     return nullptr;
   }
 
-  /// Its batch script begins: it claims, or ends having touched nothing.
+  /// Its batch script begins: it claims, or ends without touching anything.
   void start(Job& job) {
     job.state = "RUNNING";
     job.reason = "None";
@@ -99,7 +99,7 @@ class FakeSlurm : public ToolRunner {
     job.claimed = try_claim(folder, claim_of(job));
     if (!job.claimed) job.state = "COMPLETED";
   }
-  /// It claims the attempt whose turn it is; false where somebody has it.
+  /// It claims the attempt whose turn it is; false if another process has it.
   bool start_member(Job& job, std::size_t place) {
     const bool ours = try_claim(job.members.at(place), claim_of(job));
     if (ours) ++executed[job.members.at(place)];
@@ -122,7 +122,7 @@ class FakeSlurm : public ToolRunner {
     job.reason = reason;
   }
 
-  /// Neither squeue nor sacct know it any more.
+  /// Neither squeue nor sacct knows it any more.
   static void forget(Job& job) { job.in_squeue = job.in_sacct = false; }
 
   void finish_all() {
@@ -225,7 +225,7 @@ class FakeSlurm : public ToolRunner {
   }
 
   ToolResult scancel(const ToolCall& call) {
-    if (call.argv.at(1) == "--batch") return {};  // a signal for a block's launcher: no job ends by that
+    if (call.argv.at(1) == "--batch") return {};  // a signal for a block's launcher: it ends no job
     const std::string option = "--name=";
     const bool named = call.argv.at(1).starts_with(option);
     for (std::size_t i = named ? 2 : 1; i < call.argv.size(); ++i) {
@@ -234,7 +234,7 @@ class FakeSlurm : public ToolRunner {
       };
       const auto asked = std::find_if(jobs.begin(), jobs.end(), given);
       if (asked == jobs.end()) continue;
-      // As up to Slurm 23.11: with a name, a waiting element stands for all of its array that wait.
+      // As up to Slurm 23.11: with a name, one waiting element represents all waiting elements of its array.
       const bool whole = named && asked->state == "PENDING";
       const int array = asked->array;
       for (Job& job : jobs) {

@@ -4,7 +4,7 @@
 
 namespace hpcbench {
 
-/// A clock that moves only when told to, or when somebody sleeps on it.
+/// A clock that moves only on request, or when a test sleeps on it.
 class ManualClock : public Clock {
  public:
   double monotonic_s() override { return now_s_; }

@@ -7,7 +7,7 @@
 
 namespace hpcbench {
 
-/// A folder of its own for one test, removed at the end of the scope.
+/// A separate folder for one test, removed at the end of the scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

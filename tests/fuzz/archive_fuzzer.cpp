@@ -1,7 +1,7 @@
-// libFuzzer entry: no archive, whatever its bytes, writes outside the folder that it is unpacked into, leaves anything behind
-// where it is refused, or fails with anything but InputError or UnavailableError. The first byte says what the rest is: a tar
-// file (`t`: its header checksums are made right first, or nothing would get past them), a zstd file (`z`), pax records (`p`)
-// or a path (`u`).
+// libFuzzer entry: no archive, whatever its bytes, writes outside the folder in which it is unpacked, leaves anything behind if
+// it is refused, or fails with anything but InputError or UnavailableError. The first byte selects the kind of the rest: a tar
+// file (`t`: its header checksums are corrected first, or nothing would pass them), a zstd file (`z`), pax records (`p`) or a
+// path (`u`).
 #include <unistd.h>
 #include <zstd.h>
 
@@ -81,7 +81,7 @@ void check_pax(std::string_view records) {
   }
 }
 
-/// A path that may be unpacked stays below the folder, however it is looked at.
+/// An accepted path stays below the folder in every interpretation.
 void check_path(std::string_view path) {
   if (!why_unsafe(path).empty()) return;
   const fs::path whole = (fs::path("/folder") / path).lexically_normal();

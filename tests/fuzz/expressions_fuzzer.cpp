@@ -1,5 +1,5 @@
-// Any bytes are an expression or an ExpressionError; what is one gives a value or an ExpressionError, and a value that is one
-// again: what programs are given reads back as what was computed.
+// Any bytes are an expression or an ExpressionError; an expression gives a value or an ExpressionError, and the value is an
+// expression again: the text for programs reads back as the computed value.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

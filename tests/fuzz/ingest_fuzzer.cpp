@@ -1,5 +1,5 @@
-// libFuzzer entry: any bytes that stand in a run directory are read to values. The first byte says which file they are. No
-// exception is expected at all: every one, and every crash, leak or undefined behaviour, is a finding.
+// libFuzzer entry: any bytes in a run directory are read to values. The first byte selects the file. No exception is expected
+// at all: every one, and every crash, leak or undefined behaviour, is a finding.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -61,7 +61,7 @@ void scan(std::string_view text, bool series) {
   if (series) require(matches.series.size() == static_cast<std::size_t>(matches.count));
 }
 
-/// Numbers, and of what a pattern may have taken a part.
+/// Numbers, of which a pattern may have captured a part.
 void read_numbers(std::string_view text) {
   using Kind = WrittenNumber::Kind;
   for (const DecimalMark mark : {DecimalMark::unknown, DecimalMark::point, DecimalMark::comma}) {

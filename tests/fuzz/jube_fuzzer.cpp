@@ -1,5 +1,5 @@
-// Any bytes given as a benchmark of JUBE are a translation or an InputError, and what is written is YAML that is read again:
-// what `check` says of it is a located message, never that the file cannot be read.
+// Any bytes given as a benchmark of JUBE are a translation or an InputError, and the translation is valid YAML: an error of
+// `check` about it is a located message, never that the file cannot be read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

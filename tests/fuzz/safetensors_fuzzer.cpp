@@ -1,6 +1,6 @@
-// libFuzzer entry: any bytes are a safetensors header with some bytes of data behind it. The first two bytes say how many. The
-// header is read, with tensors that fill the data, or refused with a DataError whose text is short and holds no escape
-// sequence; all else is a finding.
+// libFuzzer entry: any bytes are a safetensors header followed by data, whose size is in the first two bytes. The header is
+// read, with tensors that fill the data, or refused with a DataError whose text is short and holds no escape sequence;
+// everything else is a finding.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

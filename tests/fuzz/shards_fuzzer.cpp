@@ -1,6 +1,6 @@
 // libFuzzer entry: any bytes are the list of shards of a checkpoint, and the name of a piece in one. Both are read, with names
-// that stay in their folder, and as they are written again, or refused with a DataError whose text is short; all else is a
-// finding.
+// that stay in their folder and that are written back unchanged, or refused with a DataError whose text is short; everything
+// else is a finding.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

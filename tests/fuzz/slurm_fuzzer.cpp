@@ -1,6 +1,6 @@
-// libFuzzer entry: whatever Slurm's tools print is read to values, and never to more than was said. The first byte says which
-// tool, the second how it ended, the rest is its output, a NUL, and its error output. No exception is expected at all: every
-// one, and every crash, leak or undefined behaviour, is a finding.
+// libFuzzer entry: any output of Slurm's tools is read to values, and never to more than it contains. The first byte selects
+// the tool, the second how it ended, the rest is its output, a NUL, and its error output. No exception is expected at all:
+// every one, and every crash, leak or undefined behaviour, is a finding.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -38,7 +38,7 @@ void check_jobs(const std::vector<SlurmJob>& jobs) {
 void check_sbatch(const ToolResult& result) {
   const SbatchAnswer answer = parse_sbatch(result);
   require((answer.kind == SbatchAnswer::Kind::accepted) == is_number(answer.job));
-  // Only a tool that ended well has submitted for certain; only one that ended badly, or never began, has refused for certain.
+  // Only a tool that ended well has certainly submitted; only one that ended badly, or never began, has certainly refused.
   if (answer.kind == SbatchAnswer::Kind::accepted) require(result.succeeded());
   if (answer.kind == SbatchAnswer::Kind::refused || answer.kind == SbatchAnswer::Kind::limited ||
       answer.kind == SbatchAnswer::Kind::full || answer.kind == SbatchAnswer::Kind::busy) {

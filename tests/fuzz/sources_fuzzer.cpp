@@ -1,6 +1,6 @@
-// libFuzzer entry: any bytes through an adapter of docs/sources.md. Which one is said by the program's name: csv_fuzzer,
-// json_fuzzer, tensorboard_fuzzer, time_fuzzer, gpu_fuzzer. Bytes at once and in pieces must give the same. No exception is
-// expected at all: every one, and every crash, leak or undefined behaviour, is a finding.
+// libFuzzer entry: any bytes through an adapter of docs/sources.md. The program's name selects it: csv_fuzzer, json_fuzzer,
+// tensorboard_fuzzer, time_fuzzer, gpu_fuzzer. Bytes at once and in pieces must give the same. No exception is expected at all:
+// every one, and every crash, leak or undefined behaviour, is a finding.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ void check(const Metric& spec, std::string_view text) {
   const MetricMatches pieces = read_pieces(spec, text, 7);
   require(whole.value == pieces.value && whole.count == pieces.count && whole.place == pieces.place);
   require(whole.series.size() == pieces.series.size());
-  // The reader's own; then, at most, why `take` chose nothing.
+  // The reader's own warning; then, at most, why `take` chose nothing.
   require(whole.warnings.size() - pieces.warnings.size() <= 1);
   require(std::equal(pieces.warnings.begin(), pieces.warnings.end(), whole.warnings.begin()));
   // A last match that is no finite number leaves the value absent.
@@ -81,7 +81,7 @@ std::string little_endian_of(std::uint64_t value, int size) {
   return bytes;
 }
 
-/// As a file, and as the content of a record whose checksums hold: mutations hardly ever get past a checksum.
+/// As a file, and as the content of a record with valid checksums: mutations rarely pass a checksum.
 void check_tensorboard(std::string_view text) {
   const Metric spec{"m", "*", "loss", "", "step", "tag", ""};
   check(spec, text);
@@ -108,7 +108,7 @@ void check_csv(std::string_view text) {
   check({"m", "*", "a", "", "step", "column", "b"}, text);
   check({"m", "*", "a", "", std::nullopt, "column", ""}, text);
   check({"m_s", "*", "a/b", "s", std::nullopt, "column", ""}, text);
-  // What is written as a cell reads back as that cell.
+  // A written cell reads back as that cell.
   const std::string cell(text.substr(0, 200));
   std::vector<std::string> read;
   CsvReader csv([&](long long, std::vector<std::string>& cells) { read = cells; }, [](long long, const std::string&) {});

@@ -1,5 +1,5 @@
-// libFuzzer entry: any bytes given as an experiment file are read to an experiment or to an InputError, and what was accepted
-// can be planned. Every other exception, crash, leak or undefined behaviour is a finding.
+// libFuzzer entry: any bytes given as an experiment file are read to an experiment or to an InputError, and an accepted
+// experiment can be planned. Every other exception, crash, leak or undefined behaviour is a finding.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr long long kMostPoints = 2000;  // more say nothing new and cost time
+constexpr long long kMostPoints = 2000;  // more find nothing new and cost time
 
 long long point_count(const hpcbench::Experiment& experiment) {
   double points = 1;
@@ -34,7 +34,7 @@ void read_and_plan(const std::string& text, const hpcbench::ReadOptions& options
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   read_and_plan(text, {});
-  // The same text under a profile, and as a setting: other ways in.
+  // The same text under a profile, and as a setting.
   if (text.find("profiles") != std::string::npos) read_and_plan(text, {.profile = "laptop", .site = {}, .settings = {}});
   constexpr std::size_t kLongestSetting = 200;
   if (size <= kLongestSetting) {

@@ -163,7 +163,7 @@ def page_passages(text):
                 one = Passage("cell")
                 one.add(number, cell)
                 yield one
-        elif stripped and not fenced and not table and not stripped.startswith("<"):
+        elif stripped and not fenced and not table and not stripped.startswith("<") and (passage is not None or not line.startswith("    ")):
             passage = passage or Passage("paragraph")
             passage.add(number, stripped[begins.end():] if begins else stripped)
     if passage is not None:

@@ -247,7 +247,7 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::spa
   const auto header_bytes = std::as_bytes(std::span(header));
   file_.write_at(0, header_bytes);
   if (hash_) hash_->add(header_bytes);
-  heard_ = bytes_ = header.size();
+  hashed_ = bytes_ = header.size();
   for (const std::size_t index : order_) {
     places_[index] = {tensors[index].name, bytes_, bytes_needed(tensors[index])};
     bytes_ += places_[index].bytes;
@@ -260,11 +260,11 @@ void SafetensorsWriter::write(std::size_t index, std::span<const std::byte> byte
     throw DataError(concat("error: cannot write ", path_.string(), ": ", place.name, " has ", bytes.size(),
                            " bytes, its shape and type need ", place.bytes));
   }
-  if (hash_ && place.begin != heard_)
+  if (hash_ && place.begin != hashed_)
     throw DataError(concat("error: cannot write ", path_.string(), ": ", place.name, " comes out of turn"));
   file_.write_at(place.begin, bytes);
   if (hash_) hash_->add(bytes);
-  heard_ += bytes.size();
+  hashed_ += bytes.size();
   if (!header_.empty()) place.digest = digest_of(bytes);
   place.is_written = true;
 }

@@ -89,8 +89,8 @@ class SafetensorsWriter {
   std::vector<std::size_t> order_;
   std::uint64_t bytes_ = 0;
   ContentHash* hash_;
-  std::uint64_t heard_ = 0;  // bytes at the file's beginning that hash_ has received
-  std::string header_;       // with zeros for the seal; empty: no seal
+  std::uint64_t hashed_ = 0;  // bytes at the file's beginning that hash_ has received
+  std::string header_;        // with zeros for the seal; empty: no seal
 };
 
 /// Writes all tensors at once.

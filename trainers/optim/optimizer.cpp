@@ -164,7 +164,7 @@ std::optional<Reading> Optimizer::step_on_device(double lr, std::optional<Readin
   return options_.clip > 0 ? norm : std::nullopt;
 }
 
-Reading Optimizer::heed(const at::Tensor& loss) {
+Reading Optimizer::note_loss(const at::Tensor& loss) {
   Reading reading(loss);
   if (reading.is_there() && options_.kind == OptimizerKind::adamw) spoilt_.note(reading.there());
   return reading;

@@ -46,7 +46,7 @@ class Optimizer {
   Reading gradient_norm() const;
   /// Call this with each loss of a step. On a GPU AdamW makes no further step after a loss that is not finite, because the host
   /// reads losses later there. (Other optimisers' results after such a step are never used: the loop reads the losses before.)
-  Reading heed(const at::Tensor& loss);
+  Reading note_loss(const at::Tensor& loss);
   /// Brings postponed rows up to date: call it before any code but the model reads the parameters.
   void catch_up() const;
   /// Drops the gradients, so that the next backward pass assigns its own instead of adding to these.

@@ -29,7 +29,8 @@ class Baseline final : public ReplicatedStrategy {
     forget_gradients();
     const ScopedTimer watch(statistics_, clock_);
     std::vector<Reading> losses;
-    for (const MicroBatch& batch : batches) losses.push_back(optimizer_->heed(graph_ ? passes_of_graph(batch) : passes(batch)));
+    for (const MicroBatch& batch : batches)
+      losses.push_back(optimizer_->note_loss(graph_ ? passes_of_graph(batch) : passes(batch)));
     return losses;
   }
 

@@ -49,7 +49,7 @@ class Ddp final : public ReplicatedStrategy {
       gradient_hooks_->begin_backward();
       (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
       gradient_hooks_->require_all();
-      losses.push_back(optimizer_->heed(value));
+      losses.push_back(optimizer_->note_loss(value));
     }
     end_reduction();
     return losses;

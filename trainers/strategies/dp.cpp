@@ -52,7 +52,7 @@ class Dp final : public ReplicatedStrategy {
     std::vector<Reading> losses;
     for (const MicroBatch& batch : batches) {
       copy_to_replicas(false);
-      losses.push_back(optimizer_->heed(run_on_devices(batch)));
+      losses.push_back(optimizer_->note_loss(run_on_devices(batch)));
     }
     add_up_gradients();
     return losses;

@@ -66,7 +66,7 @@ std::vector<Reading> Sharded::forward_backward(const std::vector<MicroBatch>& ba
     (batches[index].scale == 1 ? value : value * batches[index].scale).backward();
     gradients_->end_backward();
     end_pass();
-    losses.push_back(optimizer_->heed(value));
+    losses.push_back(optimizer_->note_loss(value));
   }
   return losses;
 }

@@ -21,7 +21,7 @@ class ShardedOptimizer {
 
   /// Updates the shards; returns the norm of the whole gradient if it is clipped. Collective.
   std::optional<Reading> step(double lr);
-  Reading heed(const at::Tensor& loss) { return optimizer_->heed(loss); }
+  Reading note_loss(const at::Tensor& loss) { return optimizer_->note_loss(loss); }
   std::int64_t steps() const { return steps_; }
   /// Passes the whole state on every rank, unit by unit (Strategy::visit_optimizer_state()). Collective.
   void visit_state(Exchange& exchange, const TakeTensor& take) const;

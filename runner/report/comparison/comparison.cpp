@@ -53,7 +53,7 @@ ComparisonVerdict verdict_of(double ratio, Direction direction) {
   return more == (direction == Direction::time) ? ComparisonVerdict::slower : ComparisonVerdict::faster;
 }
 
-/// Both sides of a row; `remark` gives the reason where they cannot be compared.
+/// Returns both sides of a row; `remark` gives the reason if they cannot be compared.
 Sides sides_of(const Row& a, const Row& b, std::string& remark) {
   Sides sides{values_of_row(a), values_of_row(b)};
   const auto positive = [](const std::vector<double>& values) {
@@ -73,7 +73,7 @@ Sides sides_of(const Row& a, const Row& b, std::string& remark) {
   return {};
 }
 
-/// As in a report: its interval says how many digits of a median count. One that a time limit ends does not.
+/// Returns the exponent of the printed median, as in a report: by its interval, unless a time limit bounds that.
 int exponent_of(const Row& row) {
   if (!row.summary) return 0;
   const double median = row.summary->median;
@@ -82,7 +82,7 @@ int exponent_of(const Row& row) {
   return counts ? exponent_for_interval(median, interval->low, interval->high) : exponent_without_interval(median);
 }
 
-/// One interval of several looks: by Bonferroni over all pairs of them, since each study ends by its own rule.
+/// Returns one interval for several looks: by Bonferroni over all pairs of them, since each study ends by its own rule.
 std::optional<Ratio> ratio_over_looks(const Sides& sides, const Comparison& comparison) {
   if (comparison.looks == 1) return speedup(sides.b, sides.a, comparison.confidence);
   const double level = 1 - (1 - comparison.confidence) / static_cast<double>(comparison.looks);
@@ -99,7 +99,7 @@ std::optional<Ratio> ratio_over_looks(const Sides& sides, const Comparison& comp
   return ratio;
 }
 
-/// Sides of a row with measurements that give no value.
+/// Notes sides of a row whose measurements give no value.
 void note_left_out(Comparison& comparison, const GateRow& row, const SideRuns& a, const SideRuns& b) {
   const std::string name = name_of_row(comparison, row);
   const auto add = [&](const Row* side, const SideRuns& runs, const char* letter) {
@@ -139,7 +139,7 @@ ComparedRow compare_row(const Row& a, const Row& b, const std::vector<std::strin
   return row;
 }
 
-constexpr double kNothingLearned = 1;  // the p-value of a row without two sides: it stays in the family
+constexpr double kNothingLearned = 1;  // the p-value of a row without two sides, which stays in the family
 
 void decide(Comparison& comparison, const std::vector<Sides>& sides) {
   const double level = 1 - comparison.confidence;
@@ -167,7 +167,7 @@ void decide(Comparison& comparison, const std::vector<Sides>& sides) {
   }
 }
 
-/// Distinct values of a fact over the rows of a table; a row's own several are joined by `|`.
+/// Returns the distinct values of a fact over the rows of a table; several values of a row are joined by `|`.
 std::string values_of_fact(const Table& table, const std::string& name) {
   std::set<std::string> values;
   for (const Row& row : table.rows) {
@@ -216,7 +216,7 @@ void note_power(Comparison& comparison) {
                   few, comparison.rows.size(), 100 * comparison.confidence, needed, needed));
 }
 
-/// The kind of value of a side of each row, where one of the sides is published.
+/// Notes the kind of value on each side of each row, if one of the sides is published.
 void note_statistics(Comparison& comparison, const std::vector<GateRow>& matched) {
   const auto kind_of = [](const Row& row) {
     return row.statistic.empty() ? std::string("the median of runs") : "the published " + row.statistic;
@@ -233,7 +233,7 @@ void note_statistics(Comparison& comparison, const std::vector<GateRow>& matched
   }
 }
 
-/// Warnings that tell which program and which runs the values of a side stand for.
+/// Notes warnings about which program and which runs are behind the values of a side.
 void note_warnings(Comparison& comparison, const Table& side, const char* letter) {
   constexpr std::array<std::string_view, 3> kCodes = {"mixed-program", "changed-program", "set-aside"};
   for (const TableWarning& warning : side.warnings) {
@@ -248,7 +248,7 @@ void note_warnings(Comparison& comparison, const Table& side, const char* letter
                   counted(again, "run", "runs")));
 }
 
-/// Which values are better, where one side may not know it. InputError where the sides contradict each other.
+/// Returns which values are better, even if one side does not declare it. InputError if the sides contradict each other.
 MetricKind common_kind(const Table& a, const Table& b) {
   if (a.kind.better && b.kind.better && a.kind.better != b.kind.better) {
     const auto word = [](const Table& table) { return table.kind.better == Better::higher ? "larger" : "smaller"; };

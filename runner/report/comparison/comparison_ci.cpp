@@ -13,7 +13,7 @@
 namespace hpcbench {
 namespace {
 
-/// Notes that warn of the values of a side: `warning mixed-program of B: ...`.
+/// Returns the notes that warn about the values of a side: `warning mixed-program of B: ...`.
 std::vector<std::string> warnings_in(const Comparison& comparison) {
   std::vector<std::string> found;
   std::copy_if(comparison.notes.begin(), comparison.notes.end(), std::back_inserter(found),
@@ -23,7 +23,7 @@ std::vector<std::string> warnings_in(const Comparison& comparison) {
 
 std::string message_of(const RowFinding& row) { return row.row.empty() ? row.reason : row.row + ": " + row.reason; }
 
-/// XML 1.0 has no way to write U+FFFE and U+FFFF; control characters are escaped as for HTML.
+/// Escapes control characters as for HTML, and U+FFFE and U+FFFF, which XML 1.0 cannot represent.
 std::string escape_xml(const std::string& text) {
   std::string out = escape_html(text);
   for (const char* const forbidden : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
@@ -32,7 +32,7 @@ std::string escape_xml(const std::string& text) {
   return out;
 }
 
-/// The element of a test case that did not pass.
+/// Returns the element of a test case that did not pass.
 const char* junit_element(GateState state) {
   switch (state) {
     case GateState::fails:
@@ -107,7 +107,7 @@ std::string comparison_junit(const Comparison& comparison) {
   std::string out = kJunitHead;
   for (const std::string& error : comparison.errors) out += junit_error(error);
   for (const RuleResult& result : comparison.rules) {
-    // A rule that compared nothing must not look like skipped tests alone.
+    // A rule that compared nothing must not appear only as skipped tests.
     const bool compared_none = count_of(result, GateState::not_compared) == result.rows.size();
     out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
                        escape_xml(result.rule.text), result.rows.size(), count_of(result, GateState::fails),

@@ -28,7 +28,7 @@ std::string p_cell(const std::optional<double>& p) { return p ? fmt::format("{:.
 
 std::string escape_comparison(const std::string& text) { return escape_markdown(visible_text(text)); }
 
-/// The rows that a rule does not pass; of a rule that compared nothing, all.
+/// Returns the rows that do not pass a rule; all rows if the rule compared nothing.
 std::vector<std::string> lines_of_rule(const RuleResult& result) {
   constexpr std::size_t kMostLines = 20;
   std::vector<std::string> lines;
@@ -45,7 +45,7 @@ std::vector<std::string> lines_of_rule(const RuleResult& result) {
   return lines;
 }
 
-/// Sides of rows with measurements that give no value.
+/// Adds sides of rows whose measurements give no value.
 void add_left_out(std::vector<std::string>& lines, const Comparison& comparison) {
   constexpr std::size_t kMostLines = 20;
   if (comparison.left_out.empty()) return;
@@ -197,7 +197,7 @@ std::string comparison_markdown(const Comparison& comparison) {
     out += "\n";
   }
   out += "\n";
-  // Rows of a rule and advice are bullets below their line.
+  // Rows of a rule and advice are bullets below its line.
   for (const std::string& line : comparison_remarks(comparison))
     out += (line.starts_with(' ') ? "  - " : "- ") + escape_comparison(std::string(trim(line))) + "\n";
   return out;

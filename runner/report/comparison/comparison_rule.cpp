@@ -25,7 +25,7 @@ constexpr std::array kRuleWords = {
     RuleWord{"failed", FailRule::Kind::failed},
 };
 
-/// Words with one blank between them.
+/// Returns the words with one blank between them.
 std::string in_single_blanks(const std::string& text) {
   std::vector<std::string> words;
   for (const std::string& word : split(text, ' ')) {
@@ -42,10 +42,10 @@ InputError unknown_rule(const std::string& text, const std::string& word) {
       text, did_you_mean(word, words), join(words, ", ")));
 }
 
-/// The rule as it was written, for the place of an error.
+/// Returns the rule's original text, as the place of an error.
 std::string in_rule(const FailRule& rule) { return fmt::format("--fail-if `{}`", rule.text); }
 
-/// `> 5%` of a change, `> 0` of a number of runs; `sign` is a blank where there is none.
+/// Reads a bound: `> 5%` for a change, `> 0` for a number of runs; `sign` is a blank if there is none.
 FailRule with_bound(FailRule rule, char sign, const std::string& bound) {
   const bool is_count = rule.kind == FailRule::Kind::failed;
   if (sign == ' ') return rule;

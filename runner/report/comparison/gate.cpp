@@ -18,7 +18,7 @@ bool has_values(const Row* row) { return row != nullptr && !values_of_row(*row).
 
 std::string counted_runs(long long count) { return fmt::format("{} run{}", count, count == 1 ? "" : "s"); }
 
-/// `8 runs failed`, `4 runs succeeded without a value, 4 runs set aside`, `no runs`.
+/// Returns a reason such as `8 runs failed`, `4 runs succeeded without a value, 4 runs set aside`, `no runs`.
 std::string why_without_value(const Row& row) {
   std::vector<std::string> parts;
   for (const auto& [state, runs] : row.counts.outcomes) {
@@ -31,13 +31,13 @@ std::string why_without_value(const Row& row) {
   return parts.empty() ? "no runs" : join(parts, ", ");
 }
 
-/// Why a side of a row has no value; empty where it has one.
+/// Returns why a side of a row has no value; empty if it has one.
 std::string lack_of(const Row* row, const char* side) {
   if (row == nullptr) return fmt::format("{} has no such configuration", side);
   return has_values(row) ? "" : fmt::format("no value in {}: {}", side, why_without_value(*row));
 }
 
-/// `1 run of B has not ended: 4 succeeded, 1 running; 2 runs of B have not begun: run them, or give --allow-missing`.
+/// Returns a sentence such as `1 run of B has not ended: 4 succeeded, 1 running; 2 runs of B have not begun: run them`.
 std::string why_not_ended(const Row& b, long long unfinished, int not_begun) {
   std::vector<std::string> parts;
   const auto have = [](long long count) { return count == 1 ? "has" : "have"; };
@@ -81,7 +81,7 @@ class RuleCheck {
     return has(GateState::undecided) || !has(GateState::passes) ? GateState::undecided : GateState::passes;
   }
 
-  /// `i`: of a row that both sides have.
+  /// `i` is the index of a row that both sides have.
   RowFinding finding(const FailRule& rule, const GateRow& row, const std::size_t* i) {
     RowFinding found{name_of_row(comparison_, row), GateState::passes, ""};
     if (rule.kind == Kind::missing) {
@@ -100,7 +100,7 @@ class RuleCheck {
   }
 
   static void check_value(RowFinding& found, const GateRow& row) {
-    // A configuration that A never ran has to give a value in B, too, once B ran it.
+    // A configuration that A never ran must give a value in B if B ran it.
     const bool is_new = row.a == nullptr || row.a->counts.outcomes.empty();
     const bool is_lost_in_b = is_new && row.b != nullptr && !row.b->counts.outcomes.empty() && !has_values(row.b);
     if (is_lost_in_b) {
@@ -147,7 +147,7 @@ class RuleCheck {
   void check_compared(RowFinding& found, const FailRule& rule, const GateRow& row, std::size_t i) {
     const std::string lack = has_values(row.a) ? lack_of(row.b, "B") : lack_of(row.a, "A");
     if (!lack.empty()) {
-      // A change cannot be seen there. What has to be proven is not.
+      // A change cannot be observed there. Anything that must be proven is not.
       const bool is_proven = is_change(rule.kind) || options_.allow_missing;
       found.state = is_proven ? GateState::not_compared : GateState::fails;
       found.reason = lack;
@@ -187,7 +187,7 @@ class RuleCheck {
     return static_cast<int>(std::min(sides_[i].a.size(), sides_[i].b.size())) < fewest_runs(level);
   }
 
-  /// ` (3 + 3 runs; at least 4 + 4 are needed)`, or why no number of runs would do.
+  /// Returns ` (3 + 3 runs; at least 4 + 4 are needed)`, or why no number of runs would suffice.
   std::string unproven(std::size_t i, double level) const {
     const Sides& sides = sides_[i];
     if (sides.a.empty()) return ": " + comparison_.rows[i].remark;
@@ -198,7 +198,7 @@ class RuleCheck {
 
   double change_level() const { return (1 - comparison_.confidence) / 2; }
 
-  /// One-sided, of a change by more than the threshold in the rule's direction; 1 where a row has not two sides.
+  /// One-sided, for a change beyond the threshold in the rule's direction; 1 for a row without two sides.
   void find_p_values(const FailRule& rule) {
     const Direction direction = direction_of(comparison_);
     if ((rule.kind == Kind::slower || rule.kind == Kind::faster) && direction == Direction::other) {
@@ -222,10 +222,10 @@ class RuleCheck {
   const Comparison& comparison_;
   const ComparisonOptions& options_;
   const std::vector<Sides>& sides_;
-  std::vector<double> p_values_;  // of the rule that is checked, after Holm
+  std::vector<double> p_values_;  // of the current rule, after Holm
 };
 
-/// Those of --fail-if, after the one that they imply: no row may lose its value.
+/// Returns the rules of --fail-if, after the rule that they imply: no row may lose its value.
 std::vector<FailRule> rules_of(const ComparisonOptions& options, const std::string& metric) {
   std::vector<FailRule> rules;
   const bool has_missing = std::any_of(options.fail_if.begin(), options.fail_if.end(),

@@ -8,7 +8,7 @@
 namespace hpcbench {
 namespace {
 
-/// An absent value is an empty cell, so that a column of numbers is read as numbers. An axis may have the value `-`.
+/// Makes absent values empty cells, so that a column of numbers is read as numbers. An axis may have the value `-`.
 void empty_absent_cells(Grid& grid) {
   for (std::size_t i = 0; i < grid.columns.size(); ++i) {
     const GridColumn& column = grid.columns[i];
@@ -19,8 +19,7 @@ void empty_absent_cells(Grid& grid) {
   }
 }
 
-/// All axes and columns, of the rows of an inner axis where there are such; with --columns those, and the warnings if they are
-/// not among them.
+/// Returns all axes and columns, for the rows of an inner axis if there are any; with --columns only those, and the warnings.
 Grid csv_grid(const Table& table, const PrintSettings& settings) {
   if (!settings.columns_asked) {
     std::vector<std::string> entries = table.axes;

@@ -21,7 +21,7 @@ namespace {
 
 std::string html_cell(const std::string& cell, const std::optional<double>& number, bool is_number) {
   const std::string sort = number ? fmt::format(" data-sort=\"{}\"", *number) : cell == kAbsentCell ? " data-sort=\"\"" : "";
-  // A short text, as an axis is, stays on one line: a browser would break it at its hyphens.
+  // A short text, such as an axis, stays on one line: a browser would break it at its hyphens.
   constexpr std::size_t kOneLine = 32;
   const char* kind = is_number ? " class=\"number\"" : character_count(cell) <= kOneLine ? " class=\"axis\"" : "";
   return fmt::format("<td{}{}>{}</td>", kind, sort, escape_html(cell));
@@ -36,7 +36,7 @@ std::string html_header(const std::vector<std::pair<std::string, bool>>& columns
   return out + "</tr></thead>\n";
 }
 
-/// `caption` is what a screen reader calls the table.
+/// Returns a table. `caption` is its name for screen readers.
 std::string html_table(const std::string& caption_text, const std::vector<std::pair<std::string, bool>>& columns,
                        const std::string& body) {
   return "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + escape_html(caption_text) +
@@ -76,7 +76,7 @@ std::string html_outcome(State outcome) {
   return fmt::format("<td class=\"{}\">{}</td>", outcome == State::succeeded ? "good" : "bad", to_string(outcome));
 }
 
-/// Seconds in the report's unit of time, as its table has them.
+/// Returns seconds in the report's unit of time, as its table shows them.
 std::string time_of_run(const Table& table, double seconds) {
   if (table.time_unit == "h:mm:ss") return clock_text(seconds);
   return fmt::format("{:.6g}", seconds / (table.time_unit == "h" ? 3600 : table.time_unit == "min" ? 60 : 1));
@@ -127,7 +127,7 @@ std::string html_list(const std::vector<std::string>& lines) {
   return out + "</ul>\n";
 }
 
-/// Words of our own, in which `this` is what somebody types.
+/// Returns text of the program as HTML; a part in backticks is code that a user types.
 std::string html_words(const std::string& text) {
   std::string out;
   bool inside = false;
@@ -139,7 +139,7 @@ std::string html_words(const std::string& text) {
     out += inside ? "</code>" : "<code>";
     inside = !inside;
   }
-  return inside ? escape_html(text) : out;  // an odd one is a letter like others
+  return inside ? escape_html(text) : out;  // an unpaired one is an ordinary character
 }
 
 std::string html_warnings(const Table& table) {
@@ -153,7 +153,7 @@ std::string html_warnings(const Table& table) {
   return out + "</ul>\n";
 }
 
-/// Facts that all rows share, and for each that differs its values.
+/// Returns the facts that all rows share, and the values of each fact that differs.
 std::string html_environment(const Table& table) {
   std::map<std::string, std::set<std::string>> values;
   std::map<std::string, std::size_t> rows;
@@ -161,12 +161,12 @@ std::string html_environment(const Table& table) {
   for (const Row& row : table.rows) {
     with_facts += row.facts.empty() ? 0 : 1;
     for (const auto& [name, value] : row.facts) {
-      if (name.starts_with("printed_")) continue;  // a value of a metric, as its table has it
+      if (name.starts_with("printed_")) continue;  // a value of a metric, which the table shows
       values[name].insert(value);
       ++rows[name];
     }
   }
-  if (values.empty()) return "<p>No run says anything of it.</p>\n";
+  if (values.empty()) return "<p>No run has recorded it.</p>\n";
   constexpr std::size_t kMostValues = 8;
   std::string body;
   for (const auto& [name, distinct] : values) {
@@ -176,15 +176,15 @@ std::string html_environment(const Table& table) {
     }
     std::string text = join(texts, "; ");
     if (distinct.size() > kMostValues) text += fmt::format(" and {} more", distinct.size() - kMostValues);
-    if (rows[name] < with_facts) text += fmt::format(" ({} of {} configurations say it)", rows[name], with_facts);
+    if (rows[name] < with_facts) text += fmt::format(" ({} of {} configurations record it)", rows[name], with_facts);
     body += "<tr><th scope=\"row\">" + escape_html(name) + "</th><td>" + escape_html(text) + "</td></tr>\n";
   }
-  return "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"environment\"><table><caption>what the runs say of "
-         "themselves</caption>\n<tbody>\n" +
+  return "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"environment\"><table><caption>recorded by the "
+         "runs</caption>\n<tbody>\n" +
          body + "</tbody></table></div>\n";
 }
 
-/// The row whose speedup is the largest of those shown; null where none has one.
+/// Returns the shown row with the largest speedup; null if no row has one.
 const Row* best_row(const Table& table) {
   const Row* best = nullptr;
   for (const Row& row : table.rows) {
@@ -193,11 +193,11 @@ const Row* best_row(const Table& table) {
   return best;
 }
 
-/// The metric, the largest speedup with its interval and n, and what they do not carry; or why nothing can be said.
+/// Returns the metric, the largest speedup with its interval and n, and its limits; or why there is no answer.
 std::string answer_sentence(const Table& table) {
   const bool any = std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.counts.n > 0; });
   if (has_warning(table, kNoSuccess)) return fmt::format("No run succeeded: there is no value of {}.", shown_metric(table));
-  if (!any) return fmt::format("Nothing can be said yet: no run has a value of {}.", shown_metric(table));
+  if (!any) return fmt::format("There is no answer yet: no run has a value of {}.", shown_metric(table));
   if (!table.has_speedup) {
     return fmt::format("No speedup in {}: {}.", shown_metric(table),
                        table.baseline.empty() ? "the experiment file has no `baseline`"
@@ -213,7 +213,7 @@ std::string answer_sentence(const Table& table) {
                   row_label(table.columns, *best), speedup_cell(table, *best, style),
                   interval ? "interval " + speedup_interval_cell(table, *best, style) : "no interval", best->counts.n);
   if (best->source != "measured") out += " It is of imported results.";
-  if (!interval) return out + " Without an interval, nobody can say how much of it is chance.";
+  if (!interval) return out + " Without an interval, it is unknown how much of it is chance.";
   if (!best->speedup->resolved.value_or(false)) return out + " The interval holds 1: no difference is shown.";
   if (best->speedup->value < 1) out += fmt::format(" It is {} than the baseline.", table.kind.scales ? "slower" : "worse");
   return out + " The interval holds for this row alone, not for the choice of the largest.";
@@ -227,12 +227,12 @@ std::string html_answer(const Table& table) {
   const std::string names = join(std::vector<std::string>(codes.begin(), codes.end()), ", ");
   const std::string link = "<a href=\"#warnings\">warnings</a>";
   const bool nothing = has_warning(table, kNoSuccess);
-  return out + "<p>" + (nothing ? "The " + link + " say why: " : "Before you trust it, read the " + link + ": ") +
+  return out + "<p>" + (nothing ? "The " + link + " give the reason: " : "Before you trust it, read the " + link + ": ") +
          escape_html(names) + ".</p>\n";
 }
 
 std::string html_plots(const PrintSettings& settings) {
-  constexpr double kWide = 800;  // beside another its words would be too small
+  constexpr double kWide = 800;  // beside another picture its words would be too small
   std::string out;
   for (const PlotPicture& plot : settings.plots) {
     const InlinePicture picture = inline_svg(plot);
@@ -250,7 +250,7 @@ std::string html_sections(const Table& table, const PrintSettings& settings) {
   return out;
 }
 
-/// How to read the table, folded; of a table without values there is nothing to read.
+/// Returns the folded explanation of the table; empty for a table without values.
 std::string html_caption(const Table& table) {
   if (has_warning(table, kNoSuccess)) return "";
   const std::vector<std::string> lines = caption(table);
@@ -277,7 +277,7 @@ std::string print_html(const Table& table, const PrintSettings& settings) {
   data.set("environment", html_environment(table));
   data.set("runs", html_runs(table, settings));
   data.set("hint", escape_html(tracing_hint(table)));
-  page.set_custom_escape([](const std::string& text) { return text; });  // each value is HTML already
+  page.set_custom_escape([](const std::string& text) { return text; });  // values are already HTML
   return page.render(data);
 }
 

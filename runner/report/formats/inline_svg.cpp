@@ -23,7 +23,7 @@ void replace_all(std::string& text, std::string_view from, const std::string& to
   }
 }
 
-/// `rgb(  0, 114, 178)`, `#0072B2`, `black`, as gnuplot writes colours: `0072b2`.
+/// Parses the colours that gnuplot writes, `rgb(  0, 114, 178)`, `#0072B2`, `black`, as `0072b2`.
 std::optional<std::string> hex_of_color(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNames = {
       {{"black", "000000"}, {"gray", "808080"}, {"white", "ffffff"}}};
@@ -49,7 +49,7 @@ std::optional<std::string> hex_of_color(std::string_view text) {
   return result.size() == 6 ? std::optional(result) : std::nullopt;
 }
 
-/// Colours are values of attributes, and those are within tags: a text that looks like one stays.
+/// Replaces colours only in attributes, inside tags: a text that looks like a colour is unchanged.
 std::string with_color_variables(const std::string& svg) {
   std::string out;
   bool in_tag = false;
@@ -69,7 +69,7 @@ std::string with_color_variables(const std::string& svg) {
   return out;
 }
 
-/// Of the `viewBox`, which gnuplot always writes.
+/// Returns the width of the `viewBox`, which gnuplot always writes.
 double drawn_width(const std::string& svg) {
   constexpr std::string_view kBegin = "viewBox=\"0 0 ";
   const std::size_t at = svg.find(kBegin);

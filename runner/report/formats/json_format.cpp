@@ -54,14 +54,14 @@ static void write_json(JsonWriter& json, const ReportingRule& rule) {
 
 namespace {
 
-/// Equal values of an axis are spelled alike.
+/// Spells equal values of an axis alike.
 void write_axes(JsonWriter& json, const Bindings& axes) {
   json.begin_object();
   for (const auto& [name, value] : axes) json.member(name, JsonText{value.canonical()});
   json.end();
 }
 
-/// A name with one value has it as it is, one with several as a list.
+/// Writes one value directly, several as a list.
 void write_condition(JsonWriter& json, const Condition& condition) {
   if (condition.empty()) {
     json.value(JsonText{"null"});
@@ -124,7 +124,7 @@ void write_fit(JsonWriter& json, const Table& table, const Fit& fit) {
   json.end();
 }
 
-/// One element a line, so that differences between two reports are easy to see.
+/// Writes one element per line, so that differences between two reports are easy to see.
 template <class Element, class Write>
 void write_lines(JsonWriter& json, const char* name, const std::vector<Element>& elements, const Write& write) {
   json.key(name).begin_array(JsonLayout::lines);
@@ -134,14 +134,14 @@ void write_lines(JsonWriter& json, const char* name, const std::vector<Element>&
 
 }  // namespace
 
-/// Nothing else is known of a published median.
+/// A published median has no interval.
 void write_interval(JsonWriter& json, const Row& row) {
   json.member("interval", row.summary && row.statistic.empty() ? row.summary->interval : std::nullopt);
 }
 
 void write_speedup(JsonWriter& json, const Row& row) { json.member("speedup", row.speedup); }
 
-/// `succeeded` always, so that no reader must test for it.
+/// Always writes `succeeded`, so that readers need not test for it.
 void write_outcomes(JsonWriter& json, const Row& row) {
   const StateCounts& outcomes = row.counts.outcomes;
   json.key("outcomes").begin_object().member("succeeded", outcomes.of(State::succeeded));

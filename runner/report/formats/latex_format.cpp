@@ -18,7 +18,7 @@
 namespace hpcbench {
 namespace {
 
-/// The caption also says which coverage the brackets have.
+/// Returns the caption, which also states the coverage of the brackets.
 std::string caption_text(const Table& table, const Grid& grid, const std::string& title) {
   double coverage = 1;
   const auto lower_to = [&](const std::optional<Interval>& interval) {
@@ -44,7 +44,7 @@ std::string latex_grid(const Table& table, const Grid& grid, const std::string& 
   return latex_table(alignment, caption_text(table, grid, title), grid.header(), rows, style);
 }
 
-/// All tables; of several the labels are numbered, for a label stands for one.
+/// Returns all tables; the labels of several are numbered, because a label must be unique.
 std::string latex_grids(const Table& table, const std::string& usual_title, LatexStyle style) {
   std::string title = usual_title;
   if (!style.caption.empty()) title = style.caption + (table.simulated_nodes ? " (simulated nodes)" : "");
@@ -58,7 +58,7 @@ std::string latex_grids(const Table& table, const std::string& usual_title, Late
   return out;
 }
 
-/// What a table that stands alone leaves out, for who reads the file: TeX skips it.
+/// Returns the text that a table alone omits, as a comment for readers of the file: TeX skips it.
 std::string warnings_comment(const Table& table) {
   std::set<std::string> codes;
   for (const TableWarning& warning : table.warnings) codes.insert(warning.code);

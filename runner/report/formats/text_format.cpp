@@ -12,7 +12,8 @@
 namespace hpcbench {
 namespace {
 
-/// Columns of a terminal: two for wide characters, none for combining ones. A byte that is no UTF-8 takes one.
+/// Returns the width in columns of a terminal: two for wide characters, none for combining ones, one for a byte that is no
+/// UTF-8.
 std::size_t display_width(const std::string& text) {
   std::size_t width = 0;
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
@@ -60,7 +61,7 @@ void append_grid(std::string& out, const Grid& grid) {
   out += "\n";
 }
 
-/// Columns that the rest of a table can be read without, the least important one first.
+/// Returns columns that a narrow table can omit, the least important one first.
 std::vector<std::string_view> first_to_go() {
   std::map<int, std::string_view> names;
   for (const Column& column : all_columns()) {
@@ -81,7 +82,7 @@ std::size_t width_of(const Grid& grid) {
   return width;
 }
 
-/// Takes usual columns out until the table is no wider than the terminal; the line below it names them.
+/// Removes usual columns until the table fits the terminal; the line below it names them.
 std::string fit(Grid& grid, int terminal_columns) {
   std::vector<std::string> left_out;
   for (const std::string_view name : first_to_go()) {

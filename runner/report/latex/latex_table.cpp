@@ -10,7 +10,7 @@
 namespace hpcbench {
 namespace {
 
-constexpr std::size_t kRowsOfAPage = 40;  // more of them need a table that breaks across pages
+constexpr std::size_t kRowsOfAPage = 40;  // more rows need a table that breaks across pages
 
 std::string latex_line(const std::vector<std::string>& cells) {
   std::string line;
@@ -18,7 +18,7 @@ std::string latex_line(const std::vector<std::string>& cells) {
   return line + " \\\\\n";
 }
 
-/// The line above a table, and the name by which a document refers to it.
+/// Returns the line above a table, and the label by which a document refers to it.
 std::string latex_caption(const std::string& text, const std::string& label) {
   return "\\caption{" + escape_latex(text) + "}" + (label.empty() ? "" : "\\label{" + label + "}");
 }

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A new folder below that for temporary files, removed at the end of the scope.
+/// A new folder in the temporary folder, removed at the end of the scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(make_temporary_folder("hpcbench-plots-")) {}

@@ -8,14 +8,14 @@
 
 namespace hpcbench {
 
-/// Whether there is a gnuplot that can draw SVG; else what to do about it.
+/// Returns whether a gnuplot that can draw SVG exists; if not, `advice` states what to do.
 bool find_gnuplot(ToolRunner& tools, std::string& advice);
 
-/// Draws NAME.KIND of each plot in `folder`, where NAME.gp and NAME.tsv are, with one start of gnuplot.
-/// UnavailableError with gnuplot's own words.
+/// Draws NAME.KIND of each plot in `folder`, which contains NAME.gp and NAME.tsv, with one start of gnuplot. UnavailableError
+/// with gnuplot's own message.
 void draw_pictures(ToolRunner& tools, const std::vector<Plot>& plots, const std::string& folder, const std::string& kind);
 
-/// All plots that the table has something for, drawn in a folder of its own that is removed: for HTML.
+/// Returns all plots for which the table has data, drawn in a temporary folder: for HTML.
 std::vector<PlotPicture> draw_all(ToolRunner& tools, const Table& table);
 
 /// Writes NAME.gp and NAME.tsv.

@@ -8,27 +8,27 @@
 
 namespace hpcbench {
 
-/// One plot as what gnuplot needs: data that a person can read (tab-separated, `#` comments) and a script that draws it as
-/// SVG, or as PNG, PDF or EPS where the variable `png`, `pdf` or `eps` is set. SVG and PNG have the same bytes for the same
+/// One plot as input for gnuplot: readable data (tab-separated, `#` comments) and a script that draws it as SVG, or
+/// as PNG, PDF or EPS if the variable `png`, `pdf` or `eps` is set. SVG and PNG have the same bytes for the same
 /// table.
 struct Plot {
   std::string name;   // of its files: NAME.gp, NAME.tsv, NAME.svg, NAME.png
   std::string title;  // what it shows
   std::string data;
-  std::string script;  // reads NAME.tsv of the folder that it runs in
+  std::string script;  // reads NAME.tsv in its working directory
 };
 
 struct PlotKind {
   std::string name;
   std::string description;
-  /// Absent where the table has nothing to draw: `needs` says what it would take.
+  /// Returns nullopt if the table has nothing to draw; `needs` names the required data.
   std::optional<Plot> (*draw)(const Table& table);
   std::string needs;
 };
-/// One row a kind, in the order in which a report shows them.
+/// Returns one row per kind, in the order in which a report shows them.
 const std::vector<PlotKind>& plot_kinds();
 
-/// Where more rows are to be drawn than a picture can hold: the first so many, which the picture says.
+/// Maximum number of rows in a picture: it shows the first ones and states how many it omits.
 inline constexpr std::size_t kMostBars = 60;
 inline constexpr std::size_t kMostSeries = 14;
 

@@ -13,7 +13,7 @@
 namespace hpcbench {
 namespace {
 
-/// What a bar alone does not say: how many runs, what became of the others, a limit that was hit.
+/// Returns the text beside a bar: the number of runs, the outcomes of the others, a time limit that was reached.
 std::string bar_remark(const Table& table, const Row& row) {
   std::vector<std::string> parts = {fmt::format("n={}", row.counts.n)};
   if (!row.summary && row.censored_at_s) parts.push_back(median_cell(table, row, cell_style(table)));
@@ -28,7 +28,7 @@ std::string time_label(const Table& table) {
   return table.unit.empty() ? table.metric : fmt::format("{} ({})", table.metric, table.unit);
 }
 
-/// Dots of one row lie around its middle, in the order of the runs, so that equal values stay apart.
+/// Spreads the dots of one row around its middle, in the order of the runs, so that equal values stay apart.
 double dot_offset(std::size_t index, std::size_t count) {
   return count < 2 ? 0 : 0.44 * (static_cast<double>(index) / static_cast<double>(count - 1) - 0.5);
 }
@@ -58,7 +58,7 @@ std::string time_data(const Table& table, const std::vector<const Row*>& rows) {
   return dots > 0 ? out : out + "-\t-\t-\n";
 }
 
-/// From 0, or from below it where values are negative, and somewhat beyond the farthest.
+/// Returns the range from 0, or from below it for negative values, to somewhat beyond the farthest value.
 std::string time_range(const Table& table, const std::vector<const Row*>& rows) {
   double least = 0;
   double most = 0;
@@ -71,7 +71,7 @@ std::string time_range(const Table& table, const std::vector<const Row*>& rows) 
     if (row->summary && row->summary->interval) include(row->summary->interval->high);
     for (const RunValue& run : row->runs) include(run.value.value_or(0));
   }
-  constexpr double kFarthest = 1e300;  // gnuplot reckons with doubles, too
+  constexpr double kFarthest = 1e300;  // gnuplot computes with doubles, too
   const double scale = 1.06 / seconds_per_unit(table);
   if (least == 0 && most == 0) most = 1e-9;
   return fmt::format("[{:.6g}:{:.6g}]", std::max(least * scale, -kFarthest), std::min(most * scale, kFarthest));
@@ -81,12 +81,12 @@ struct Phase {
   const char* name;
   std::optional<double> Phases::*member;
 };
-// Communication is part of training and drawn inside it, so it is no phase of its own here.
+// Communication is part of training and drawn inside it, so it is no separate phase here.
 constexpr std::array<Phase, 5> kPhases = {Phase{"setup", &Phases::setup_s}, Phase{"data", &Phases::data_s},
                                           Phase{"train", &Phases::train_s}, Phase{"eval", &Phases::eval_s},
                                           Phase{"checkpoint", &Phases::checkpoint_s}};
 
-/// One part alone says nothing of what the rest is spent on.
+/// Returns whether the row has several phases: one part alone does not show the rest.
 bool has_phases(const Row& row) {
   const auto known = [&](const Phase& phase) { return (row.times.phases.*phase.member).has_value(); };
   return std::count_if(kPhases.begin(), kPhases.end(), known) >= 2;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kLongestLabel = 48;
 constexpr std::size_t kLongestValue = 20;
 
-/// The values of one column, one a row.
+/// The values of one column, one per row.
 using Values = std::vector<std::string>;
 
 Values values_of(const std::string& column, const std::vector<const Row*>& rows) {
@@ -36,7 +36,7 @@ bool all_equal(const Values& values) {
   return std::all_of(values.begin(), values.end(), [&](const std::string& value) { return value == values.front(); });
 }
 
-/// How many bytes all values begin with, as far as whole words and folders go.
+/// Returns the length in bytes of the common beginning of all values, in whole words and folders.
 std::size_t shared_beginning(const Values& values) {
   std::size_t shared = values.front().size();
   for (const std::string& value : values) {

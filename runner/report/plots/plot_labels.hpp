@@ -7,14 +7,14 @@
 
 namespace hpcbench {
 
-/// What tells the rows of one plot apart.
+/// Labels that distinguish the rows of one plot.
 struct PlotLabels {
-  std::string heading;             // `strategy, nodes`: whose values the labels hold
-  std::vector<std::string> texts;  // one a row, each different: `ddp, 2`
+  std::string heading;             // the columns in the labels: `strategy, nodes`
+  std::vector<std::string> texts;  // one per row, each different: `ddp, 2`
 };
 
-/// Of `columns` those in which `rows` differ, all of them where they differ in none. Long values lose what all of them share,
-/// then their middle; texts that would be equal then are numbered.
+/// Labels rows by the `columns` in which they differ, or by all columns if they differ in none. Long values lose their common
+/// part, then their middle; texts that would then be equal are numbered.
 PlotLabels plot_labels(const std::vector<std::string>& columns, const std::vector<const Row*>& rows);
 
 }  // namespace hpcbench

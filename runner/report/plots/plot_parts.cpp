@@ -18,7 +18,7 @@ constexpr double kCharacterWidth = 7.4;  // of the font below, for the widest us
 constexpr int kNoteHeight = 16;
 constexpr double kPixelsPerInch = 96;
 
-/// The label of a tic: unlike other texts it is a format to gnuplot, in which `%` must stand twice.
+/// Returns the label of a tic: gnuplot reads it as a format, unlike other texts, so `%` is doubled.
 std::string tic_label(const std::string& text) {
   std::string doubled;
   for (const char c : text) doubled.append(c == '%' ? 2 : 1, c);

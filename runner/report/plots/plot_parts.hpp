@@ -9,19 +9,19 @@
 
 namespace hpcbench {
 
-// What the plots share.
+// Parts that the plots share.
 
-/// The colours of Okabe and Ito (2008), which the colour-blind can tell apart; yellow, weak on white, is left out.
+/// Returns a colour of Okabe and Ito (2008), which colour-blind people can distinguish, without yellow, which is weak on white.
 std::string_view plot_color(std::size_t index);
-/// gnuplot's sign of a series, of ten: no other of kMostSeries has both its colour and its sign, for points have no dashes.
+/// Returns gnuplot's symbol of a series, one of ten: no two of kMostSeries share colour and symbol, as points have no dashes.
 int plot_point(std::size_t index);
 
-/// A number of a data file: the shortest digits that read back the same; absent is `-`, which the scripts call missing.
+/// Returns a number for a data file: the shortest digits that read back the same; `-`, which the scripts skip, if absent.
 std::string plot_number(const std::optional<double>& value);
-/// A text of a data file, one column: no tabs, quotes or line ends.
+/// Returns a text for a data file, one column: no tabs, quotes or line ends.
 std::string plot_field(std::string_view text);
 
-/// What a script begins with: terminals, size, title, the notes at its lower edge.
+/// The beginning of a script: terminals, size, title, the notes at its lower edge.
 struct PlotFrame {
   std::string name, title;
   int width = 720, height = 460;
@@ -29,7 +29,7 @@ struct PlotFrame {
 };
 std::string plot_head(const PlotFrame& frame);
 
-/// The height that rows of bars take, and the width that texts of so many characters take.
+/// Return the height of this many rows of bars, and the width of texts with this many characters.
 int bars_height(std::size_t rows);
 int text_width(std::size_t characters);
 
@@ -37,16 +37,16 @@ int text_width(std::size_t characters);
 struct BarRows {
   std::string heading;  // of the labels: `strategy, nodes`
   std::vector<std::string> labels;
-  std::vector<std::string> remarks;  // as many; may be empty texts
+  std::vector<std::string> remarks;  // one per row; may be empty texts
 };
 std::string bar_axis(const BarRows& rows);
-/// Rows with the labels that tell them apart (plot_labels.hpp), and no remarks.
+/// Returns rows with labels that distinguish them (plot_labels.hpp), and no remarks.
 BarRows label_rows(const Table& table, const std::vector<const Row*>& rows);
-/// The width that the labels take.
+/// Returns the width of the labels.
 int labels_width(const BarRows& rows);
 std::size_t longest(const std::vector<std::string>& texts);
 
-/// The rows that have what is to be drawn.
+/// Returns the rows that have the data to draw.
 template <class Predicate>
 std::vector<const Row*> rows_that(const Table& table, const Predicate& has) {
   std::vector<const Row*> rows;
@@ -55,7 +55,7 @@ std::vector<const Row*> rows_that(const Table& table, const Predicate& has) {
   }
   return rows;
 }
-/// The rows that a plot draws, and the note that says what is left out.
+/// Returns the rows that a plot draws, and the note about omitted rows.
 std::vector<const Row*> first_rows(const std::vector<const Row*>& rows, std::size_t most, std::vector<std::string>& notes);
 
 std::optional<Plot> draw_speedup(const Table& table);

@@ -18,10 +18,10 @@ using InnerCurve = std::vector<const Row*>;
 
 const Value& inner_value(const Row& row) { return row.axes.back().second; }
 
-/// Words come behind numbers.
+/// Returns whether there are words: they are placed behind the numbers.
 bool has_words(const std::map<Value, long long>& places) { return places.rbegin()->first.is_text(); }
 
-/// Where each value stands: a number at itself; where there are words, one after the other in the table's order.
+/// Returns the position of each value: a number at itself; if there are words, one after the other in the table's order.
 std::map<Value, long long> inner_places(const std::vector<InnerCurve>& curves) {
   std::map<Value, long long> places;
   for (const InnerCurve& curve : curves) {
@@ -61,10 +61,10 @@ std::string inner_data(const Table& table, const std::vector<InnerCurve>& curves
   return out;
 }
 
-/// Values that span more than a few doublings stand as far apart as these are.
+/// Returns whether values span more than a few doublings, so that a logarithmic axis fits.
 bool is_wide(double least, double most) { return least > 0 && most >= 16 * least; }
 
-/// Tics at values that were measured: of numbers a dozen at most.
+/// Returns tics at measured values: at most a dozen for numbers.
 std::string inner_tics(const std::map<Value, long long>& places) {
   constexpr std::size_t kMostTics = 12;
   const std::size_t step = has_words(places) ? 1 : (places.size() + kMostTics - 1) / kMostTics;

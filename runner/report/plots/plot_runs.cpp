@@ -10,7 +10,7 @@
 namespace hpcbench {
 namespace {
 
-/// A colour of its own for what goes well, what fails, and what the machine did.
+/// Returns different colours for success, failures, and faults of the machine.
 std::string_view outcome_color(State state) {
   switch (state) {
     case State::succeeded:
@@ -35,7 +35,7 @@ struct TimelineBar {
   std::string name;
 };
 
-/// Runs of one row that overlap get lanes of their own.
+/// Gives overlapping runs of one row separate lanes.
 void choose_lanes(std::vector<TimelineBar>& bars, std::vector<std::size_t>& lanes_of_row) {
   std::stable_sort(bars.begin(), bars.end(),
                    [](const TimelineBar& a, const TimelineBar& b) { return a.row != b.row ? a.row < b.row : a.from < b.from; });
@@ -68,7 +68,7 @@ std::vector<TimelineBar> timeline_bars(const std::vector<const Row*>& rows) {
   return bars;
 }
 
-/// The unit in which a span reads best.
+/// Returns the unit in which a span is easiest to read.
 std::pair<double, const char*> span_unit(double seconds) {
   if (seconds > 3 * 86400) return {86400, "days"};
   if (seconds > 3 * 3600) return {3600, "hours"};
@@ -79,7 +79,7 @@ std::optional<double> rank_time(const RankTimes& times, int which) {
   return which == 0 ? times.user_s : which == 1 ? times.real_s : times.train_s;
 }
 
-/// Processor time first: ranks that wait for each other take the same time by the clock.
+/// Prefers processor time: ranks that wait for each other take the same time by the clock.
 std::optional<int> rank_measure(const Row& row) {
   for (int which = 0; which < 3; ++which) {
     const bool all = std::all_of(row.times.ranks.begin(), row.times.ranks.end(),
@@ -111,7 +111,7 @@ std::optional<Plot> draw_timeline(const Table& table) {
   for (const TimelineBar& bar : bars) {
     const double height = 0.8 / static_cast<double>(lanes[bar.row]);
     const double top = static_cast<double>(bar.row) - 0.4 + height * static_cast<double>(bar.lane);
-    // What ended at once is still to be seen.
+    // A run that ended at once must still be visible.
     const double to = std::max(bar.to, bar.from + end / 300);
     blocks[bar.outcome] += fmt::format("{:.6g}\t{:.6g}\t{:.4f}\t{:.4f}\t{}\t{}\n", bar.from / unit, to / unit, top,
                                        top + height * 0.92, bar.name, plot_field(row_label(table.columns, *rows[bar.row])));

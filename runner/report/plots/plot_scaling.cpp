@@ -22,11 +22,11 @@ struct PlottedPoint {
 struct PlottedSeries {
   const Row* first = nullptr;
   std::string full_name;  // the axes that its points share
-  std::string name;       // what of them tells it from the others
+  std::string name;       // the part of it that distinguishes the series
   std::vector<PlottedPoint> points;
 };
 
-/// The axes that tell series apart: all columns but those of the size.
+/// Returns the axes that distinguish series: all columns but those of the size.
 std::vector<std::string> series_axes(const Table& table) {
   std::vector<std::string> axes;
   std::copy_if(table.columns.begin(), table.columns.end(), std::back_inserter(axes), [&](const std::string& axis) {
@@ -35,7 +35,7 @@ std::vector<std::string> series_axes(const Table& table) {
   return axes;
 }
 
-/// Series in the order of the rows, their points by size. Efficiency has the interval of its speedup in its own measure.
+/// Returns series in the order of the rows, their points by size. An efficiency has its speedup's interval, converted.
 std::vector<PlottedSeries> scaling_series(const Table& table, bool efficiency, std::size_t& without) {
   std::vector<PlottedSeries> series;
   const std::vector<std::string> axes = series_axes(table);
@@ -62,7 +62,7 @@ std::vector<PlottedSeries> scaling_series(const Table& table, bool efficiency, s
   return series;
 }
 
-/// Gives the series the names that tell them apart, and says which axes these are.
+/// Names the series by the axes that distinguish them, and returns these axes.
 std::string name_series(const Table& table, std::vector<PlottedSeries>& series) {
   const std::vector<std::string> axes = series_axes(table);
   if (axes.empty()) return "";
@@ -73,7 +73,7 @@ std::string name_series(const Table& table, std::vector<PlottedSeries>& series) 
   return labels.heading;
 }
 
-/// The baseline's size, where all rows have the same.
+/// Returns the baseline's size if all rows have the same.
 std::optional<double> baseline_size(const Table& table) {
   std::optional<double> found;
   for (const Row& row : table.rows) {
@@ -99,7 +99,7 @@ std::string scaling_data(const std::vector<PlottedSeries>& series, const std::st
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (i > 0) out += "\n\n";
     out += "# " + plot_field(series[i].full_name) + "\n";
-    // Intervals of several series at one size stand side by side.
+    // Intervals of several series at one size are drawn side by side.
     const double shift = series.size() < 2 ? 0 : 0.08 * (static_cast<double>(i) / static_cast<double>(series.size() - 1) - 0.5);
     for (const PlottedPoint& point : series[i].points) {
       out += fmt::format("{}\t{:.4f}\t{}\t{}\t{}\t{}\n", point.size, point.size * std::exp2(shift), plot_number(point.value),
@@ -109,7 +109,7 @@ std::string scaling_data(const std::vector<PlottedSeries>& series, const std::st
   return out;
 }
 
-/// Tics at each size that was measured; where there are many, at powers of two.
+/// Returns tics at each measured size; if there are many, at powers of two.
 std::string size_axis(const std::vector<PlottedSeries>& series, const std::string& unit) {
   std::map<int, bool> sizes;
   for (const PlottedSeries& one : series) {
@@ -126,7 +126,8 @@ std::string size_axis(const std::vector<PlottedSeries>& series, const std::strin
                      sizes.begin()->first * 0.8, sizes.rbegin()->first * 1.25, tics);
 }
 
-/// Speedups as powers of two apart, like the sizes, so that the ideal is a straight line; efficiencies from 0.
+/// Returns the axis of values: speedups as powers of two, like the sizes, so that the ideal is a straight line; efficiencies
+/// from 0.
 std::string value_axis(const std::vector<PlottedSeries>& series, bool efficiency, const std::optional<double>& base) {
   double least = 1;
   double most = 1;

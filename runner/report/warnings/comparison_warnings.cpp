@@ -16,12 +16,12 @@ namespace {
 
 constexpr double kLossTolerance = 0.05;
 
-/// One way in which two rows can do different work. Of several facts the first that both rows have is compared.
+/// One way in which two rows can do different work. Of several facts, compares the first that both rows have.
 struct ConfoundedKind {
   const char* name;
   std::array<const char*, 2> facts;
   bool grows_with_size;  // under weak scaling
-  /// Axes that may change it on purpose: of modules, containers, partitions ...; of input decks.
+  /// Axes that may change it on purpose: modules, containers, partitions ... (software), or input decks.
   enum class Factor { none, software, deck } factor = Factor::none;
   bool absent_is_1 = false;  // a job of Slurm without the fact has the value 1
 };
@@ -50,7 +50,7 @@ constexpr std::array kKinds = {
     ConfoundedKind{"number of runs side by side", {"side_by_side", nullptr}, false, ConfoundedKind::Factor::none, true},
 };
 
-/// A fact over the measured runs of a row: the value of the first, and one that differs from it.
+/// A fact over the measured runs of a row: the value of the first run, and one that differs from it.
 struct FactOfRow {
   const std::string* value = nullptr;
   const std::string* other = nullptr;
@@ -77,14 +77,14 @@ std::string show_fact(const FactOfRow& fact) {
   return fact.other == nullptr ? shorten(*fact.value) : shorten(*fact.value) + " and " + shorten(*fact.other);
 }
 
-/// Under weak scaling the work per rank is what must be equal.
+/// Compares the work per rank, which must be equal under weak scaling.
 bool is_same_per_rank(const std::string& ours, const std::string& theirs, int size, int baseline_size) {
   const auto mine = Value::from_plain(ours).number();
   const auto base = Value::from_plain(theirs).number();
   return mine && base && *mine * baseline_size == *base * size;
 }
 
-/// What differs between a row and its baseline, or among the runs of the row itself.
+/// A difference between a row and its baseline, or among the runs of the row itself.
 struct Difference {
   FactOfRow ours;
   FactOfRow theirs;  // without value: among the runs of the row
@@ -95,7 +95,7 @@ std::optional<Difference> find_difference(const WarningContext& context, const S
   for (const char* name : kind.facts) {
     const FactOfRow ours = fact_of(sample, kind, name);
     if (ours.value == nullptr) continue;
-    if (is_mixed_program(sample, name)) return std::nullopt;  // another warning's
+    if (is_mixed_program(sample, name)) return std::nullopt;  // belongs to another warning
     if (ours.other != nullptr) return Difference{ours, {}};
     if (base == nullptr) return std::nullopt;
     const FactOfRow theirs = fact_of(*base, kind, name);
@@ -109,7 +109,7 @@ std::optional<Difference> find_difference(const WarningContext& context, const S
   return std::nullopt;
 }
 
-/// Whether all rows with one value of an axis have one value of each fact of this kind: the axis is what changes it.
+/// Returns whether all rows with one value of an axis have one value of each fact of this kind, so that the axis determines it.
 bool follows(const WarningContext& context, const ConfoundedKind& kind, const std::string& axis) {
   std::map<std::string, std::string> by_value;
   for (const Sample& sample : context.samples) {
@@ -124,7 +124,8 @@ bool follows(const WarningContext& context, const ConfoundedKind& kind, const st
   return true;
 }
 
-/// A difference that an axis of software makes on purpose, between rows that differ in it, is what the study asks about.
+/// Returns whether an axis of software makes the difference on purpose, between rows that differ in it: it is then the subject
+/// of the study.
 bool is_factor(const WarningContext& context, const ConfoundedKind& kind, const Sample& sample,
                const std::vector<std::string>& axes) {
   const Sample* base = baseline_of(context, sample);
@@ -169,7 +170,7 @@ void warn_superlinear(const WarningContext& context, Warnings& found) {
   const std::string unit = to_string(context.experiment.scale_by());
   rows.report("superlinear",
               "more " + unit + " than paid for: mostly a cache that now fits, or less work than the baseline did",
-              same_advice("compare samples, optimizer steps and losses of both rows; say what the cause is"), found);
+              same_advice("compare samples, optimizer steps and losses of both rows; state the cause"), found);
 }
 
 void warn_confounded(const WarningContext& context, Warnings& found) {
@@ -187,7 +188,7 @@ void warn_confounded(const WarningContext& context, Warnings& found) {
     rows.report("confounded", fmt::format("the speedup mixes the strategy's effect with that of another {}", kind.name),
                 {fmt::format("{}measure all rows with one {} into another --results folder",
                              kind.absent_is_1 ? "" : "make it an axis, or ", kind.name),
-                 fmt::format("make it an axis, or say beside the speedups that the {} differs", kind.name)},
+                 fmt::format("make it an axis, or state beside the speedups that the {} differs", kind.name)},
                 found);
   }
 }
@@ -231,7 +232,7 @@ void warn_baseline_few(const WarningContext& context, Warnings& found) {
                    "measures those that have not begun, `hpcbench retry {0}` those that failed. If all planned runs of the "
                    "baseline have a value, set `repeats` in the experiment file to the larger number first",
                    context.experiment.name),
-       "import as many runs of the baseline, if there are more; else say how few they are"},
+       "import as many runs of the baseline, if there are more; else state how few they are"},
       found);
 }
 

@@ -23,7 +23,7 @@ struct Printed {
   std::string suffix;
 };
 
-/// Absent where the text does not begin with a number.
+/// Parses a printed number; nullopt if the text does not begin with one.
 std::optional<Printed> parse_printed(const std::string& text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789.-"), text.size());
   const std::string digits = text.substr(0, end);
@@ -34,14 +34,14 @@ std::optional<Printed> parse_printed(const std::string& text) {
   return Printed{*number, std::pow(10.0, -decimals), decimals, std::string(trim(text.substr(end)))};
 }
 
-/// Whether the printed number is that value, rounded or cut, if the value itself is known but for `tolerance`.
+/// Returns whether the printed number is that value, rounded or cut, if the value is known up to `tolerance`.
 bool is_shortened(const Printed& printed, double value, double tolerance) {
   const double sign = printed.value < 0 ? -1 : 1;
   const double beyond = sign * (value - printed.value);  // a cut number is nearer to 0
   return beyond > -(printed.step * 0.5 + tolerance) * (1 + 1e-9) && beyond < printed.step + tolerance;
 }
 
-/// `METRIC published as 5108.80, but its own log says 4108.80`, for all that differ.
+/// Adds `METRIC published as 5108.80, but its own log has 4108.80` for each metric that differs.
 void find_metric_differences(const AttemptRecord& run, std::vector<std::string>& differences) {
   for (const auto& [fact, text] : run.facts) {
     if (!fact.starts_with(kPublished)) continue;
@@ -52,42 +52,42 @@ void find_metric_differences(const AttemptRecord& run, std::vector<std::string>&
     const std::string unit = given != run.units.end() ? given->second : named_in_s ? "s" : "";
     const auto printed = parse_printed(text);
     if (value == run.metrics.end() || !printed) continue;
-    double factor = 1;  // to the published unit; another one has nothing to compare
+    double factor = 1;  // to the published unit; a foreign unit cannot be compared
     if (!printed->suffix.empty()) {
       const auto found = unit_factor(unit, printed->suffix);
       if (!found) continue;
       factor = *found;
     }
     if (is_shortened(*printed, factor * value->second, 0)) continue;
-    const bool is_given = run.facts.contains("printed_" + metric);  // in a table, or by hand: no log was read
+    const bool is_given = run.facts.contains("printed_" + metric);  // in a table, or given by the user: no log was read
     const double own = factor * value->second;
     const int decimals = std::max(printed->decimals, -exponent_without_interval(own));
     differences.push_back(fmt::format("{} published as {}, but {} {:.{}f}", metric, text,
-                                      is_given ? "the value imported with it is" : "its own log says", own,
+                                      is_given ? "the value imported with it is" : "its own log has", own,
                                       own == 0 ? printed->decimals : decimals));
   }
 }
 
-/// By how much the values of a side may differ from those that were measured, since they were printed with few digits: the
+/// Returns how much the values of a side may differ from the measured ones, because they were printed with few digits: the
 /// largest relative rounding.
 double relative_rounding(const Sample& sample, const std::string& metric) {
   double largest = 0;
   for (const AttemptRecord* run : sample.measured) {
     const auto fact = run->facts.find("printed_" + metric);
     const auto printed = fact == run->facts.end() ? std::nullopt : parse_printed(fact->second);
-    const bool is_one_number = printed && printed->suffix.find_first_of("0123456789") == std::string::npos;  // no 1:03:48
+    const bool is_one_number = printed && printed->suffix.find_first_of("0123456789") == std::string::npos;  // not 1:03:48
     if (is_one_number && printed->value != 0) largest = std::max(largest, printed->step / 2 / std::abs(printed->value));
   }
   return largest;
 }
 
-/// Whether a cell says that there is nothing: `n/a`, `-`.
-bool says_nothing(const std::string& text) {
+/// Returns whether a cell means an absent value: `n/a`, `-`.
+bool means_absent(const std::string& text) {
   constexpr std::array<std::string_view, 7> kNothing = {"", "-", "\u2013", "\u2014", "n/a", "na", "nan"};
   return std::find(kNothing.begin(), kNothing.end(), lower_case(trim(text))) != kNothing.end();
 }
 
-/// A ratio of the table that a fact may publish. `plain_scale`: 100 where numbers without a unit are percents.
+/// A ratio of the table that a fact may publish. `plain_scale`: 100 if numbers without a unit are percents.
 struct DerivedFigure {
   const char* name;
   const char* shown;
@@ -98,7 +98,7 @@ constexpr std::array kDerivedFigures = {DerivedFigure{"speedup", "speedup", fals
                                         DerivedFigure{"efficiency", "efficiency", true, 1},
                                         DerivedFigure{"efficiency_percent", "efficiency", true, 100}};
 
-/// `speedup published as 7.83, but tokens_per_s gives 7.43`, for the ratios of the row.
+/// Adds `speedup published as 7.83, but tokens_per_s gives 7.43` for each ratio of the row that differs.
 void find_derived_differences(const WarningContext& context, const Sample& sample, const AttemptRecord& run,
                               std::vector<std::string>& differences) {
   if (!sample.row.speedup || sample.row.speedup->value == 0) return;
@@ -108,7 +108,7 @@ void find_derived_differences(const WarningContext& context, const Sample& sampl
   const double speedup = sample.row.speedup->value;
   for (const DerivedFigure& figure : kDerivedFigures) {
     const auto fact = run.facts.find(std::string(kPublished) + figure.name);
-    if (fact == run.facts.end() || says_nothing(fact->second) || (figure.is_efficiency && !sample.row.efficiency)) continue;
+    if (fact == run.facts.end() || means_absent(fact->second) || (figure.is_efficiency && !sample.row.efficiency)) continue;
     const auto printed = parse_printed(fact->second);
     const std::string suffix = printed ? printed->suffix : "";
     const bool is_ratio = suffix.empty() || (figure.is_efficiency ? suffix == "%" : suffix == "x" || suffix == "\u00d7");
@@ -117,7 +117,7 @@ void find_derived_differences(const WarningContext& context, const Sample& sampl
                                         fact->second, figure.shown, figure.is_efficiency ? "91 %" : "1.93"));
       continue;
     }
-    constexpr double kMostEfficiency = 5;  // no share: 91 without a unit is 91 %
+    constexpr double kMostEfficiency = 5;  // above it, it is no share: 91 without a unit is 91 %
     const bool is_percent = suffix == "%" || (figure.is_efficiency && printed->value > kMostEfficiency);
     const double scale = is_percent ? 100 : figure.plain_scale;
     const double here = scale * (figure.is_efficiency ? *sample.row.efficiency : speedup);
@@ -130,7 +130,7 @@ void find_derived_differences(const WarningContext& context, const Sample& sampl
   }
 }
 
-/// All that was published of a row and differs from its values. Ratios are of the metric that the study reports.
+/// Returns all published values of a row that differ from its own. Ratios refer to the metric that the study reports.
 std::vector<std::string> published_differences(const WarningContext& context, const Sample& sample) {
   const bool has_ratios = context.metric.name == context.experiment.report_metric();
   std::vector<std::string> differences;
@@ -155,7 +155,7 @@ std::vector<double> rank_times(const Sample& sample) {
 
 std::string count_of(double value) { return fmt::format("{:.0f}", value); }
 
-/// What is odd about processes that share no group; empty if nothing is.
+/// Returns what is odd about processes without a common group; empty if nothing is.
 std::string describe_same_work(const WarningContext& context, const Sample& sample) {
   std::optional<double> processes = number_fact(sample, "processes");
   if (!processes) processes = number_fact(sample, "world_size");
@@ -164,7 +164,7 @@ std::string describe_same_work(const WarningContext& context, const Sample& samp
   if (!processes || *processes < 2 || !batches) return "";
   const Sample* base = baseline_of(context, sample);
   const auto of_baseline = base == nullptr ? std::nullopt : number_fact(*base, "batches_per_rank");
-  constexpr double kUndivided = 0.9;  // of the baseline's batches in each process: nobody divided them
+  constexpr double kUndivided = 0.9;  // of the baseline's batches in each process: the work was not divided
   const bool undivided = of_baseline && *batches >= kUndivided * *of_baseline;
   if (!undivided && (group == nullptr || *group != "none")) return "";
   std::string text = fmt::format("{}: {} processes{}, {} batches each", row_label(context.columns, sample.row),
@@ -175,14 +175,14 @@ std::string describe_same_work(const WarningContext& context, const Sample& samp
   return text;
 }
 
-/// Whether a host of each of so many nodes is among those that the runs name.
+/// Returns whether the runs name a host for each of this many nodes.
 bool names_hosts(const Sample& sample, double nodes) {
   return std::all_of(sample.measured.begin(), sample.measured.end(), [&](const AttemptRecord* run) {
     return static_cast<double>(split(run->node.value_or(""), ',').size()) >= nodes;
   });
 }
 
-/// Where the axis ranks_per_node counts them.
+/// Returns the number of ranks if the axis ranks_per_node states it.
 std::optional<double> asked_ranks(const Sample& sample) {
   const Value* nodes = find_binding(sample.row.axes, "nodes");
   const Value* ranks = find_binding(sample.row.axes, kRanksPerNode);
@@ -190,9 +190,9 @@ std::optional<double> asked_ranks(const Sample& sample) {
   return *nodes->number() * *ranks->number();
 }
 
-/// How fewer or more gpus worked than the row says; empty if they did not, or nobody can know.
+/// Returns how many fewer or more gpus worked than the row states; empty if none, or if it is unknown.
 std::string describe_gpus_mismatch(const Sample& sample, bool has_gpus) {
-  // A process may use several gpus (dp), so a program of ours that names its gpus is believed.
+  // A process may use several gpus (dp), so a program of hpcbench that names its gpus is believed.
   const auto used = is_imported(sample) || asked_ranks(sample) ? std::nullopt : number_fact(sample, "gpus");
   const auto ran = used ? used : number_fact(sample, "world_size");
   const auto ranks = asked_ranks(sample);
@@ -266,7 +266,7 @@ void warn_same_work(const WarningContext& context, Warnings& found) {
   }
   rows.report("same-work",
               "processes that know nothing of each other either do the same work over or train separate models: "
-              "no time of theirs is that of one training divided among them",
+              "none of their times is that of one training divided among them",
               {"start them with a launcher that makes one process group, and compare samples and losses with the baseline's",
                "report no speedup of them; compare samples and losses with the baseline's"},
               found);
@@ -286,9 +286,10 @@ void warn_ranks_disagree(const WarningContext& context, Warnings& found) {
                          slowest);
     });
   }
-  rows.report("ranks-disagree", "a run lasts as long as its slowest rank: one of the two is not the time of this run",
-              same_advice("say what the total holds that the ranks do not (set-up, downloads), and compare like with like"),
-              found);
+  rows.report(
+      "ranks-disagree", "a run lasts as long as its slowest rank: one of the two is not the time of this run",
+      same_advice("state what the total includes that the ranks do not (set-up, downloads), and compare like with like"),
+      found);
 }
 
 }  // namespace hpcbench

@@ -29,16 +29,16 @@ void warn_simulated_nodes(const WarningContext& context, Warnings& found) {
   rows.report(
       kSimulatedNodes,
       "simulated nodes are processes of one machine: they share its cores, memory and devices, and no network lies between "
-      "them, so these times say nothing about nodes",
+      "them, so these times prove nothing about nodes",
       {"run the rows of several nodes on a cluster (--site), or report them as simulated", "report them as simulated"}, found);
 }
 
 void warn_cores_shared(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
   warn_of_fact(context, "cores_shared", ": ", "", rows);
-  rows.report("cores-shared", "ranks that share cores slow each other down: their times say little about scaling",
-              {"ask for at most as many ranks times cpus_per_task as the machine has cores",
-               "say beside the times how many ranks shared how many cores"},
+  rows.report("cores-shared", "ranks that share cores slow each other down: their times prove little about scaling",
+              {"request at most as many ranks times cpus_per_task as the machine has cores",
+               "state beside the times how many ranks shared how many cores"},
               found);
 }
 
@@ -50,8 +50,8 @@ void warn_side_by_side_shared(const WarningContext& context, Warnings& found) {
       fmt::format("runs side by side were to have cores{} and NUMA nodes of their own: where they shared them, times are those "
                   "of runs that took turns",
                   context.experiment.has_gpus ? ", GPUs" : ""),
-      {"mend that, or remove `side_by_side`, and measure into another --results folder",
-       "say beside the times what their runs shared"},
+      {"fix that, or remove `side_by_side`, and measure into another --results folder",
+       "state beside the times what their runs shared"},
       found);
 }
 
@@ -60,7 +60,7 @@ void warn_suspended(const WarningContext& context, Warnings& found) {
   warn_of_fact(context, "suspended", ": for ", "", rows);
   rows.report("suspended", "Slurm had suspended these jobs: times by the clock include that they stood still",
               {"measure these runs again where jobs are not suspended, into another --results folder",
-               "say beside the times which runs stood still, and for how long"},
+               "state beside the times which runs were suspended, and for how long"},
               found);
 }
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::string_view kProgram = "program:";
 
-/// What a fact tells of the content of a file: of `program:NAME`, its hash without the path.
+/// Returns the part of a fact that depends on the content of a file: of `program:NAME`, its hash without the path.
 std::string content_of(const std::string& name, const std::string& value) {
   return name.starts_with(kProgram) ? value.substr(0, value.find(' ')) : value;
 }
 
-/// How many of the measured runs have each value of a fact.
+/// Returns how many of the measured runs have each value of a fact.
 std::map<std::string, int> runs_by_content(const Sample& sample, const std::string& name) {
   std::map<std::string, int> runs;
   for (const AttemptRecord* run : sample.measured) {
@@ -27,7 +27,7 @@ std::map<std::string, int> runs_by_content(const Sample& sample, const std::stri
   return runs;
 }
 
-/// `2 versions of train.py (6 and 6 runs)`; empty if there is one.
+/// Returns `2 versions of train.py (6 and 6 runs)`; empty for one version.
 std::string describe_versions(const Sample& sample, const std::string& fact, const std::string& shown) {
   const std::map<std::string, int> runs = runs_by_content(sample, fact);
   if (runs.size() < 2) return "";
@@ -37,7 +37,8 @@ std::string describe_versions(const Sample& sample, const std::string& fact, con
   return fmt::format("{} versions of {} ({} runs)", runs.size(), shown, join(counts, " and "));
 }
 
-/// One text for each file that runs of the row had in several versions; where files come and go, one for all of a kind.
+/// Returns one text for each file that runs of the row had in several versions; if files are only in some runs, one text for
+/// all of a kind.
 std::vector<std::string> mixed_files(const Sample& sample) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kKindsOfFiles = {
       std::pair("code", "the files in `command`"), std::pair("deck", "the files in `files`"),
@@ -100,12 +101,12 @@ void warn_changed_program(const WarningContext& context, Warnings& found) {
 }
 
 void warn_set_aside(const WarningContext& context, Warnings& found) {
-  constexpr std::size_t kMostShare = 10;  // one run in so many may be set aside without a warning
+  constexpr std::size_t kMostShare = 10;  // one run in this many may be set aside without a warning
   Sightings rows(context);
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
     std::set<RunName> all;
-    std::set<RunName> chosen;  // `run --again` chooses none
+    std::set<RunName> chosen;  // `run --again` chooses no runs
     for (const RunValue& run : row.runs) all.insert(run.run);
     for (const RunValue& run : row.set_aside) {
       all.insert(run.run);

@@ -15,7 +15,7 @@
 namespace hpcbench {
 namespace {
 
-/// Where the values of a row may lie.
+/// The allowed range of a row's values.
 struct Bounds {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -32,16 +32,16 @@ std::string describe(const Bounds& bounds) {
   return fmt::format("{:.6g} to {:.6g}", bounds.low, bounds.high);
 }
 
-/// A row against one reference: by the interval of its median; where runs are too few for one, by their range.
+/// Compares a row with one reference: by the interval of its median, or by the range of its runs if these are too few for one.
 class MeasuredRange {
  public:
   MeasuredRange(const Sample& sample, std::string metric, const Confidence& confidence)
       : metric_(std::move(metric)), summary_(summarise_metric(sample, metric_, confidence)) {}
 
   bool has_value() const { return summary_.has_value(); }
-  /// Rows are innocent as long as any value that the runs leave possible is allowed.
+  /// A row misses the bounds only if no value that the runs leave possible is allowed.
   bool misses(const Bounds& bounds) const {
-    // 15 % above 100 is 114.99999999999999: what is as far off as that is on the bound.
+    // 15 % above 100 is 114.99999999999999: a value at that rounding distance lies on the bound.
     const auto slack = [](double bound) { return kRatioRounding * std::abs(bound); };
     return high() < bounds.low - slack(bounds.low) || low() > bounds.high + slack(bounds.high);
   }
@@ -61,7 +61,8 @@ class MeasuredRange {
   std::optional<Summary> summary_;
 };
 
-/// Without the file's folder: a report says the same from an archive, and however its file was named.
+/// Returns the reference's name without the file's folder, so that a report is the same from an archive and for any name of the
+/// file.
 std::string name_of(const MetricReference& reference) {
   const std::filesystem::path file = reference.place.file;
   return fmt::format("the reference in line {} of {}", reference.place.line, file.filename().string());
@@ -79,7 +80,7 @@ void warn_reference(const WarningContext& context, Warnings& found) {
   Sightings missed(context), without_value(context);
   for (std::size_t i = 0; i < references.size(); ++i) {
     const MetricReference& reference = references[i];
-    // not --metric: `value` is of the file's own
+    // not --metric: `value` refers to the file's own
     const std::string metric = reference.metric.value_or(context.experiment.report_metric());
     for (const Sample* sample : context.shown) {
       const auto index = static_cast<std::size_t>(sample - context.samples.data());

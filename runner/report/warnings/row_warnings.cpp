@@ -17,7 +17,7 @@
 namespace hpcbench {
 namespace {
 
-/// Of the runs that hpcbench started, or of those that were imported.
+/// Counts runs that hpcbench started, or imported ones.
 std::string describe_failures(const Row& row, bool imported) {
   StateCounts outcomes;
   for (const RunValue& run : row.runs) {
@@ -27,14 +27,14 @@ std::string describe_failures(const Row& row, bool imported) {
   return outcomes.empty() ? "" : outcomes.text();
 }
 
-/// Of the runs that hpcbench started.
+/// Counts runs that hpcbench started.
 int count_ended(const Sample& sample) {
   return static_cast<int>(std::count_if(sample.runs.begin(), sample.runs.end(), [](const AttemptRecord* run) {
     return is_outcome(run->state) && !run->key.run.is_imported();
   }));
 }
 
-/// Own runs that are set aside and have not been measured again.
+/// Counts own runs that are set aside and have not been measured again.
 int count_left_out(const Sample& sample) {
   std::set<RunName> names;
   for (const RunValue& run : sample.row.set_aside) {
@@ -44,14 +44,15 @@ int count_left_out(const Sample& sample) {
   return static_cast<int>(names.size());
 }
 
-/// The fewest runs whose lowest and highest value hold the median so surely (docs/statistics.md): 1 - 2^(1-n).
+/// Returns the fewest runs whose lowest and highest value enclose the median with this confidence (docs/statistics.md): 1 -
+/// 2^(1-n).
 int fewest_for_interval(double confidence) {
   int n = 2;
   while (1 - std::pow(2.0, 1 - n) < confidence - 1e-9) ++n;
   return n;
 }
 
-/// `12 failed: exit code 3, 2 timeout`: outcomes of runs with the reasons given, the most frequent first.
+/// Returns `12 failed: exit code 3, 2 timeout`: outcomes of runs with their reasons, the most frequent first.
 std::string describe_outcomes_with_reasons(const std::vector<const Sample*>& shown, bool whole) {
   std::map<std::string, int> counts;
   for (const Sample* sample : shown) {
@@ -69,7 +70,7 @@ std::string describe_outcomes_with_reasons(const std::vector<const Sample*>& sho
   return list_some(parts, whole);
 }
 
-/// `train loss 1.6 to 0.335 from epoch 1 to 5, val loss 1.11 to 1.43, lowest 1.01 in epoch 2`.
+/// Returns `train loss 1.6 to 0.335 from epoch 1 to 5, val loss 1.11 to 1.43, lowest 1.01 in epoch 2`.
 std::string describe_overfitting(const std::string& label, const Row& row) {
   const EpochPoint* first = nullptr;
   const EpochPoint* last = nullptr;
@@ -89,9 +90,9 @@ std::string describe_overfitting(const std::string& label, const Row& row) {
   return text;
 }
 
-/// How runs were planned while results were there; empty if nothing shows that.
+/// Returns how the plan of runs changed after the first results; empty without evidence.
 std::string describe_changed_plan(const Sample& sample) {
-  std::set<int> plans;  // numbers of repeats that the experiment asked for when runs of this row were intended
+  std::set<int> plans;  // numbers of repeats in the experiment file when runs of this row were intended
   const std::string* last = nullptr;
   for (const AttemptRecord* run : sample.runs) {
     if (run->key.run.is_imported()) continue;  // `repeats` does not plan imports
@@ -101,14 +102,14 @@ std::string describe_changed_plan(const Sample& sample) {
     if (const auto number = Value::from_plain(*last).integer()) plans.insert(static_cast<int>(*number));
   }
   if (plans.size() < 2) return "";
-  return fmt::format("runs of studies of {} repeats and of {}: changed when results were there", *plans.begin(),
+  return fmt::format("runs of studies of {} repeats and of {}: changed after the first results", *plans.begin(),
                      *plans.rbegin());
 }
 
-/// `score in none of 6 runs that succeeded: no match in stdout.log`: metrics whose reading warned and gave nothing.
-/// An imported run that succeeded also misses `metric` if its import gave none.
+/// Returns `score in none of 6 runs that succeeded: no match in stdout.log`: metrics whose reading warned and gave no value. An
+/// imported run that succeeded also misses `metric` if its import gave none.
 std::string describe_missed(const Sample& sample, const std::string& metric) {
-  std::map<std::string, std::pair<int, std::string>> missed;  // how often, and the first warning
+  std::map<std::string, std::pair<int, std::string>> missed;  // number of runs, and the first warning
   int succeeded = 0;
   for (const AttemptRecord* run : sample.runs) {
     if (run->state != State::succeeded || is_published_of_others(*run, metric)) continue;
@@ -138,10 +139,10 @@ std::string describe_missed(const Sample& sample, const std::string& metric) {
   return join(texts, ", ");
 }
 
-/// `loss is nan in 2 of 3 runs that succeeded (14 of 30 values ...)`, of the metrics for which `is_meant` is true.
+/// Returns `loss is nan in 2 of 3 runs that succeeded (14 of 30 values ...)`, for the metrics for which `is_meant` is true.
 template <class Meant>
 std::string describe_nan(const Sample& sample, const Meant& is_meant) {
-  std::map<std::string, std::pair<int, std::string>> seen;  // how often, and how reading the first of them warned
+  std::map<std::string, std::pair<int, std::string>> seen;  // number of runs, and the warning of the first
   int succeeded = 0;
   for (const AttemptRecord* run : sample.runs) {
     if (run->state != State::succeeded) continue;
@@ -168,7 +169,7 @@ std::string describe_nan(const Sample& sample, const Meant& is_meant) {
 
 void warn_diverged(const WarningContext& context, Warnings& found) {
   Sightings rows(context);
-  std::string metric;  // one that came out nan, as the example in the advice
+  std::string metric;  // a metric that is nan, as the example in the advice
   const auto is_meant = [&](const std::string& name) {
     const bool meant = name == context.metric.name || is_loss(name);
     if (meant && (metric.empty() || name == context.metric.name)) metric = name;
@@ -214,11 +215,11 @@ void warn_outlier(const WarningContext& context, Warnings& found) {
     });
   }
   rows.report("outlier", "a run is far from the others of its row; it counts all the same",
-              same_advice("look at its log and node; medians and their intervals hardly move"), found);
+              same_advice("check its log and node; medians and their intervals hardly move"), found);
 }
 
 void warn_few_repeats(const WarningContext& context, Warnings& found) {
-  if (!context.experiment.report.looks.empty()) return;  // what is too wide, or has no interval, is `undecided`
+  if (!context.experiment.report.looks.empty()) return;  // a row that is too wide, or has no interval, is `undecided`
   const double confidence = context.experiment.report.confidence;
   const int needed = fewest_for_interval(confidence);
   Sightings few(context);
@@ -227,7 +228,7 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
   Sightings missing(context);   // enough were planned, all have ended, and some have no value
   for (const Sample* sample : context.shown) {
     const Row& row = sample->row;
-    if (!row.summary || (!row.statistic.empty() && row.counts.n > 1)) continue;  // published of n runs: says so itself
+    if (!row.summary || (!row.statistic.empty() && row.counts.n > 1)) continue;  // published of n runs: the row states it
     const auto& interval = row.summary->interval;
     if (interval && interval->coverage >= confidence - 1e-9) continue;
     const bool enough = context.planned_repeats >= needed && !is_only_imported(row);
@@ -241,7 +242,7 @@ void warn_few_repeats(const WarningContext& context, Warnings& found) {
   }
   const std::string code = "few-repeats";
   const std::string why = fmt::format("so few runs carry no {:g} % interval of a median", 100 * confidence);
-  // Not "until the interval is narrow enough": that is what `adaptive` warns of.
+  // Not "until the interval is narrow enough": the warning `adaptive` discourages that.
   few.report(code, why,
              {fmt::format("set `repeats` to {} or more, once, and let all of them end: what is there is kept", needed),
               "give their values and their number, and claim nothing that needs an interval"},
@@ -270,7 +271,7 @@ void warn_overfitting(const WarningContext& context, Warnings& found) {
   }
   rows.report("overfitting", "the model learns its training samples by heart: later epochs cost time and make it worse",
               {"stop at the best epoch (early stopping), and compare strategies at the best validation loss",
-               "compare strategies at the best validation loss, and say how many epochs came after it"},
+               "compare strategies at the best validation loss, and state how many epochs came after it"},
               found);
 }
 
@@ -289,12 +290,12 @@ void warn_adaptive(const WarningContext& context, Warnings& found) {
     }
   }
   const std::string code = "adaptive";
-  const std::string why = "whoever looks at results before deciding when to stop finds differences that are not there";
+  const std::string why = "a decision to stop that depends on the results finds differences that do not exist";
   changed.report(
       code, why,
-      {"say beside the numbers that `repeats` was changed when results were there, and let all runs that are planned "
+      {"state beside the numbers that `repeats` was changed after the first results, and let all runs that are planned "
        "now end",
-       "say beside the numbers that more runs were made when results were there"},
+       "state beside the numbers that more runs were made after the first results"},
       found);
   unfinished.report(code, why, same_advice("decide nothing by these numbers before all planned runs have ended"), found);
 }
@@ -311,14 +312,15 @@ void warn_undecided(const WarningContext& context, Warnings& found) {
     });
   }
   const std::string code = "undecided";
-  const std::string why = "the interval is wider than `repeats.until` asks for; it holds all the same";
+  const std::string why = "the interval is wider than `repeats.until` requires; it is still valid";
   going.report(
       code, why,
       same_advice(fmt::format("`hpcbench run {}` carries on with them, as far as the budget goes", context.experiment.name)),
       found);
-  over.report(code, why,
-              same_advice("give the width that was reached; other looks, or a larger `to`, are another study: name it anew"),
-              found);
+  over.report(
+      code, why,
+      same_advice("give the width that was reached; other looks, or a larger `to`, are another study: give it a new name"),
+      found);
 }
 
 void warn_no_value(const WarningContext& context, Warnings& found) {
@@ -328,9 +330,9 @@ void warn_no_value(const WarningContext& context, Warnings& found) {
     if (!seen.empty())
       rows.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
   }
-  rows.report("no-value", "what the file says of a metric is not what stands in its files",
-              {"mend `metrics` in the experiment file: the kept logs are read again, and no run is repeated",
-               "mend `metrics` in the experiment file: their files are read anew"},
+  rows.report("no-value", "the metric's definition does not match its files",
+              {"fix `metrics` in the experiment file: the kept logs are read again, and no run is repeated",
+               "fix `metrics` in the experiment file: the next report uses it"},
               found);
   Sightings nan(context);
   const auto is_other = [&](const std::string& name) { return name != context.metric.name && !is_loss(name); };
@@ -341,7 +343,7 @@ void warn_no_value(const WarningContext& context, Warnings& found) {
       nan.add(sample->row, [&] { return fmt::format("{}: {}", row_label(context.columns, sample->row), seen); });
   }
   nan.report("no-value", "NaN or an infinity is no value: the program had nothing to compute it from, or computed it wrongly",
-             same_advice("report no value of it; where such runs are no success, say so by `success.require`"), found);
+             same_advice("report no value of it; if such runs are no success, declare it by `success.require`"), found);
 }
 
 void warn_failures(const WarningContext& context, Warnings& found) {
@@ -359,11 +361,11 @@ void warn_failures(const WarningContext& context, Warnings& found) {
   const std::string code = "failures";
   const std::string why = "the numbers are of the runs that are left, and those may be the lucky ones";
   own.report(code, why,
-             same_advice(fmt::format("read why with `hpcbench status {0}`; once the cause is mended, `hpcbench retry {0}` runs "
+             same_advice(fmt::format("read why with `hpcbench status {0}`; once the cause is fixed, `hpcbench retry {0}` runs "
                                      "them again",
                                      context.experiment.name)),
              found);
-  imported.report(code, why, same_advice("say beside the numbers how many of the imported runs did not succeed"), found);
+  imported.report(code, why, same_advice("state beside the numbers how many of the imported runs did not succeed"), found);
 }
 
 void warn_no_success(const WarningContext& context, Warnings& found) {
@@ -385,10 +387,10 @@ void warn_no_success(const WarningContext& context, Warnings& found) {
   warning.seen = fmt::format("none of {} that ended succeeded: {}", ended == 1 ? "1 run" : fmt::format("{} runs", ended),
                              describe_outcomes_with_reasons(context.shown, context.whole_lists));
   warning.advice = own ? fmt::format(
-                             "read why with `hpcbench status {0}` and `hpcbench logs`; once the cause is mended, "
+                             "read why with `hpcbench status {0}` and `hpcbench logs`; once the cause is fixed, "
                              "`hpcbench retry {0}` runs them again",
                              context.experiment.name)
-                       : "look at their files; where runs did succeed, mend `success` or the import in the experiment file";
+                       : "check their files; if runs did succeed, fix `success` or the import in the experiment file";
   found.push_back(std::move(warning));
 }
 

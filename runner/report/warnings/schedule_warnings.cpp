@@ -16,11 +16,11 @@ namespace {
 struct Occupation {
   double start = 0;
   double end = 0;
-  std::vector<const AttemptRecord*> attempts;  // several only of a block whose runs go on side by side: a note says that
+  std::vector<const AttemptRecord*> attempts;  // several only for a block whose runs are side by side: a note reports that
 };
 
-/// All of any two that overlap. Sorted by start, each is compared with the one that lasts longest so far: whatever
-/// overlaps a later one overlaps that one too, so nothing is missed.
+/// Marks both attempts of each overlapping pair. Sorted by start, each is compared with the one that ends last so far: an
+/// attempt that overlaps a later one overlaps that one too, so no pair is missed.
 void mark_overlaps(std::vector<Occupation>& on_host, std::unordered_set<const AttemptRecord*>& overlapping) {
   std::sort(on_host.begin(), on_host.end(), [](const Occupation& a, const Occupation& b) {
     return a.start != b.start ? a.start < b.start : a.attempts.front()->key < b.attempts.front()->key;
@@ -35,7 +35,7 @@ void mark_overlaps(std::vector<Occupation>& on_host, std::unordered_set<const At
   }
 }
 
-/// Only time stamps of one host are compared with each other.
+/// Compares only time stamps of one host with each other.
 std::unordered_set<const AttemptRecord*> overlapping_attempts(const std::vector<const AttemptRecord*>& attempts) {
   std::map<std::string, std::vector<Occupation>> hosts;
   std::map<std::pair<std::string, std::string>, std::size_t> packed;  // by host and job
@@ -61,7 +61,7 @@ std::unordered_set<const AttemptRecord*> overlapping_attempts(const std::vector<
   return overlapping;
 }
 
-/// First and last start of a row's measured runs, where there are two or more.
+/// Returns first and last start of a row's measured runs, if there are at least two.
 std::optional<std::pair<double, double>> span_of_starts(const Sample& sample) {
   std::pair<double, double> span{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
   int count = 0;
@@ -74,7 +74,7 @@ std::optional<std::pair<double, double>> span_of_starts(const Sample& sample) {
   return count >= 2 ? std::optional(span) : std::nullopt;
 }
 
-/// When the runs of all rows started, and the spans of the rows that have one; each in ascending order.
+/// The starts of all rows' runs, and the spans of the rows that have one; each in ascending order.
 struct Starts {
   std::vector<double> all, firsts, lasts;
 
@@ -92,8 +92,8 @@ struct Starts {
   }
 };
 
-/// Without a baseline: whether other rows were measured, but none while this one was. Two runs in turn with others may follow
-/// each other where blocks meet: within the span of another row they show nothing.
+/// Without a baseline: returns whether other rows were measured, but none while this one was. Two runs in turn with others may
+/// follow each other where blocks meet: within the span of another row this shows nothing.
 bool stands_alone(const std::pair<double, double>& span, std::size_t own, const Starts& starts) {
   const auto within = std::upper_bound(starts.all.begin(), starts.all.end(), span.second) -
                       std::lower_bound(starts.all.begin(), starts.all.end(), span.first);
@@ -134,11 +134,11 @@ void warn_overlap(const WarningContext& context, Warnings& found) {
   }
   rows.report("overlap", "runs at the same time on the same node take cores, memory and network from each other",
               {"measure into another --results folder, one run at a time (--slots 1) or on whole nodes (exclusive: true)",
-               "say beside the times that they shared nodes"},
+               "state beside the times that they shared nodes"},
               found);
 }
 
-/// Time stamps of several hosts are compared, for file systems are shared.
+/// Compares time stamps of several hosts, because file systems are shared.
 void warn_shared_files(const WarningContext& context, Warnings& found) {
   std::map<std::string, std::vector<Occupation>> files;
   for (const AttemptRecord* attempt : context.attempts) {
@@ -159,8 +159,8 @@ void warn_shared_files(const WarningContext& context, Warnings& found) {
                          row_label(context.columns, sample->row), count, sample->measured.size());
     });
   }
-  rows.report("shared-files", "runs that go on at once overwrite a file of one name: values of one may be those of another",
-              same_advice("say `workdir: attempt`, or let the program write to {{run_dir}}, and measure again"), found);
+  rows.report("shared-files", "simultaneous runs overwrite a file of one name: one run may have another's values",
+              same_advice("set `workdir: attempt`, or let the program write to {{run_dir}}, and measure again"), found);
 }
 
 void warn_not_interleaved(const WarningContext& context, Warnings& found) {
@@ -182,8 +182,8 @@ void warn_not_interleaved(const WarningContext& context, Warnings& found) {
     }
   }
   rows.report("not-interleaved", "what changed on the machine in between looks like an effect of the configuration",
-              {"measure both in turn (`order: interleaved`) into another --results folder: what is there is kept as it is",
-               "say in which order they were measured, and claim no small difference"},
+              {"measure both in turn (`order: interleaved`) into another --results folder: existing results are kept",
+               "state in which order they were measured, and claim no small difference"},
               found);
 }
 
@@ -209,7 +209,7 @@ void warn_other_nodes(const WarningContext& context, Warnings& found) {
   rows.report("other-nodes", "the row and its baseline share no node: what sets the nodes apart is part of the speedup",
               {"compare within allocations (`allocation: {per: block}`, for several node counts with `shapes: mixed`) into "
                "another --results folder",
-               "say on which nodes each ran, and claim no difference that nodes may have"},
+               "state on which nodes each ran, and claim no difference that nodes may have"},
               found);
 }
 
@@ -231,7 +231,7 @@ void warn_drift(const WarningContext& context, Warnings& found) {
   rows.report("drift",
               "the machine changed while it was measured (temperature, a filling disk, other users): runs are not independent",
               {"find the cause, warm up (`warmups`), and measure into another --results folder",
-               "look for the cause in their logs, and say it beside the numbers"},
+               "look for the cause in their logs, and state it beside the numbers"},
               found);
 }
 
@@ -247,9 +247,9 @@ void warn_correlated(const WarningContext& context, Warnings& found) {
                          row_label(context.columns, sample->row), p_value);
     });
   }
-  rows.report("correlated", "runs are not independent: intervals cover less than they say, and looks do not mend that",
+  rows.report("correlated", "runs are not independent: intervals cover less than stated, and looks do not change that",
               {"compare by blocks (`report: {paired: true}`), or spread the runs over days; more runs alone do not help",
-               "say beside the numbers that runs close in time are alike"},
+               "state beside the numbers that runs close in time are alike"},
               found);
 }
 

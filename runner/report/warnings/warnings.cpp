@@ -10,7 +10,7 @@
 namespace hpcbench {
 namespace {
 
-/// The first of `count` texts, at most `most`, and how many more there are.
+/// Returns the first of `count` texts, at most `most`, and the number of the others.
 std::string list_first(const std::vector<std::string>& texts, std::size_t count, std::size_t most, std::string_view separator) {
   const std::size_t shown = std::min(texts.size(), most);
   const std::string first =
@@ -18,7 +18,7 @@ std::string list_first(const std::vector<std::string>& texts, std::size_t count,
   return count == shown ? first : fmt::format("{}{}and {} more", first, separator, count - shown);
 }
 
-/// In the order in which they are printed: what makes a comparison wrong before what makes it vague.
+/// In the order of printing: problems that make a comparison wrong precede those that make it vague.
 constexpr std::array kChecks = {
     warn_simulated_nodes,
     warn_cores_shared,
@@ -81,7 +81,7 @@ std::vector<TableWarning> find_warnings(const WarningContext& context) {
   Warnings found;
   warn_no_success(context, found);
   if (!found.empty()) {
-    warn_simulated_nodes(context, found);  // titles say so whatever the runs came to
+    warn_simulated_nodes(context, found);  // titles state it whatever the outcome
     return found;
   }
   for (const auto check : kChecks) check(context, found);

@@ -18,8 +18,8 @@
 
 namespace hpcbench {
 
-/// An example: the least that an executor has to do. It starts jobs on this machine by `setsid` and keeps no process handle: an
-/// attempt's folder alone tells whether its job runs. tests/runner/study/executors_test.cpp holds every executor to the same.
+/// An example: the minimum of an executor. It starts jobs on this machine by `setsid` and keeps no process handle: only an
+/// attempt's folder shows whether its job runs. tests/runner/study/executors_test.cpp gives every executor the same tests.
 class ToyExecutor : public Executor {
  public:
   /// `program`: hpcbench, whose `launch FOLDER` is a job.
@@ -51,8 +51,8 @@ class ToyExecutor : public Executor {
     return submission;
   }
 
-  /// A job that this object started and that has no claim yet is about to have one. After a crash the caller claims the attempt
-  /// itself: a job that comes later finds the claim and ends.
+  /// Reports a job that this object started and that has no claim yet as about to have one. After a crash the caller claims the
+  /// attempt itself: a job that starts later finds the claim and ends.
   JobStatus status(const std::string& folder, const std::string& /*job*/) override {
     const auto begun = begun_s_.find(folder);
     const bool may_begin = begun != begun_s_.end() && monotonic_s() < begun->second + kLongestStart && !read_claim(folder);
@@ -72,7 +72,7 @@ class ToyExecutor : public Executor {
   static constexpr double kInterval = 0.05;
   static constexpr double kLongestStart = 10;
 
-  /// The launcher holds a lock in the folder for as long as it lives.
+  /// Returns whether the job has ended: while its launcher lives, it holds a lock in the folder.
   static bool has_ended(const std::string& folder) { return !holds_life(folder).value_or(false); }
 
   std::string program_;

@@ -54,7 +54,7 @@ TEST_CASE("a separator is the whole text that says it, and an empty one separate
 TEST_CASE("a value that stands twice is one point, and said to be") {
   const JubeTranslation result = faithful(one_step("<parameter name='a'>1,1,2</parameter>", "echo $a"));
   CHECK(says(result.text, "a: [1, 2]"));
-  CHECK(says(notes_of(result), "a: a value that stands there twice is one point here"));
+  CHECK(says(notes_of(result), "a: a duplicate value is one point here"));
 }
 
 TEST_CASE("copies of several files have a name each") {

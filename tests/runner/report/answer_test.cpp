@@ -49,7 +49,7 @@ TEST_CASE("answer: no difference shown, slower, and without an interval") {
   study = empty_study();
   study.add_run(0, 1, 10, 0);
   study.add_run(1, 1, 6, 1);
-  CHECK(answer_of(study.table()).find("(no interval, n = 1). Without an interval, nobody can say how much of it is chance.") !=
+  CHECK(answer_of(study.table()).find("(no interval, n = 1). Without an interval, it is unknown how much of it is chance.") !=
         std::string::npos);
 }
 
@@ -63,11 +63,11 @@ TEST_CASE("answer: names what to read before it is trusted") {
 }
 
 TEST_CASE("answer: no run, no success, no speedup") {
-  CHECK(answer_of(empty_study().table()) == "Nothing can be said yet: no run has a value of train_s. ");
+  CHECK(answer_of(empty_study().table()) == "There is no answer yet: no run has a value of train_s. ");
   MadeStudy study = clean_study();
   for (AttemptRecord& record : study.records) record.state = State::failed;
   const Table failed = study.table();
-  CHECK(answer_of(failed) == "No run succeeded: there is no value of train_s. The warnings say why: no-success. ");
+  CHECK(answer_of(failed) == "No run succeeded: there is no value of train_s. The warnings give the reason: no-success. ");
   CHECK(print_as(failed, "html").find("How to read this table") == std::string::npos);
   study = clean_study();
   study.experiment.baseline.clear();

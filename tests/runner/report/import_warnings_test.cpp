@@ -36,7 +36,7 @@ TEST_CASE("published-mismatch: another number than that of its own log") {
   study.records[0].facts["published_train_s"] = "5108.80";
   study.records[1].facts["published_train_s"] = "997.4";  // cut, not rounded: near enough
   CHECK(seen_of(study.table(), "published-mismatch") ==
-        "strategy=baseline, gpus_per_node=1: train_s published as 5108.80, but its own log says 4108.80");
+        "strategy=baseline, gpus_per_node=1: train_s published as 5108.80, but its own log has 4108.80");
   study.records[0].facts["published_train_s"] = "4109";
   CHECK_FALSE(warns(study.table(), "published-mismatch"));
   study.records[0].facts["published_train_s"] = "4109.1";

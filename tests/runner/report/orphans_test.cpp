@@ -17,8 +17,8 @@ TEST_CASE("repeats beyond those of the file are shown by --orphans only, and a n
   CHECK(table.rows[1].counts.n == 3);
   REQUIRE(table.notes.size() == 1);
   CHECK(table.notes[0] ==
-        "on record, but not in this table: 6 runs beyond `repeats: 3`, 1 configuration that this file and profile do not ask "
-        "for; `--orphans` shows them");
+        "on record, but not in this table: 6 runs beyond `repeats: 3`, 1 configuration outside this file and profile; "
+        "`--orphans` shows them");
   ReportOptions options;
   options.orphans = true;
   const Table all = study.table(options);

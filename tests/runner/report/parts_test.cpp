@@ -269,7 +269,7 @@ TEST_CASE("the methods claim an order only where there is one to see") {
   study.add_run(0, 1, 10, 0);
   CHECK(study.table().methods.find("asked for") == std::string::npos);  // one configuration
   study.add_run(1, 1, 6, 1);
-  CHECK(study.table().methods.find("Runs were asked for one configuration after the other; without repeats") !=
+  CHECK(study.table().methods.find("Runs were requested one configuration after the other; without repeats") !=
         std::string::npos);
   CHECK(study.table().methods.find("interleaved") == std::string::npos);
   study.experiment.order = Order::interleaved;

@@ -240,7 +240,7 @@ TEST_CASE("adaptive: fewer runs than planned have ended, or the number planned w
   const Table table = study.table();
   CHECK(warning_of(table, "adaptive").rows == std::vector<std::string>{"000000000000000a"});
   CHECK(warning_of(table, "adaptive").seen ==
-        "strategy=baseline, gpus_per_node=1: runs of studies of 6 repeats and of 10: changed when results were there");
+        "strategy=baseline, gpus_per_node=1: runs of studies of 6 repeats and of 10: changed after the first results");
 }
 
 TEST_CASE("superlinear without an interval: by the estimate, and it says so") {

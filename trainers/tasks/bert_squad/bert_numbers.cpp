@@ -154,11 +154,11 @@ BertNumbers::BertNumbers(const BertBatch& batch, const BertRows& checked, const 
   packer.add(token_keys, filled(reinterpret_cast<const std::int64_t*>(checked.token_keys.data()), checked.tokens, filler, 0));
   if (form.dropout) packer.add(site_keys, site_keys_of(BertDropout(form.dropout, config), config));
   const RowSumsPlan plan = lookers_of(checked, config, form.is_fixed);
-  lookers.kept = plan.kept;
-  packer.add(lookers.rows, plan.rows);
-  packer.add(lookers.stretches, plan.stretches);
-  packer.add(lookers.in_order, plan.in_order);
-  packer.add(lookers.results, plan.results);
+  look_ups.kept = plan.kept;
+  packer.add(look_ups.rows, plan.rows);
+  packer.add(look_ups.stretches, plan.stretches);
+  packer.add(look_ups.in_order, plan.in_order);
+  packer.add(look_ups.results, plan.results);
   packer.add(rows.queries_there, std::vector<std::int32_t>(rows.queries.begin(), rows.queries.end()));
   packer.add(rows.keys_there, std::vector<std::int32_t>(rows.keys.begin(), rows.keys.end()));
   shape.insert(shape.end(), {rows.most_queries, rows.most_keys});

@@ -44,7 +44,7 @@ struct BertNumbers {
   at::Tensor site_keys;              // int64: those of kernels::DropoutSite, by their numbers; undefined without dropout
   /// The tokens that looked up each row of the tables of words, positions and types, one table after the other. Padding's word
   /// gets no gradient.
-  RowSums lookers;
+  RowSums look_ups;
   VarlenRows rows;
 
   // Positions of the loss in the logits.

@@ -46,7 +46,7 @@ class OperatorEmbeddingsFunction : public torch::autograd::Function<OperatorEmbe
   }
 
   static variable_list backward(AutogradContext* context, variable_list derivatives) {
-    const at::Tensor of_tables = kept_numbers(*context)->lookers.of(derivatives[0].contiguous());
+    const at::Tensor of_tables = kept_numbers(*context)->look_ups.of(derivatives[0].contiguous());
     variable_list result = of_tables.split_with_sizes(context->saved_data["rows"].toIntVector());
     result.emplace_back();  // the numbers
     return result;
