@@ -13,6 +13,7 @@
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_reader.hpp"
 #include "ingest/terminal_text.hpp"
+#include "ingest/wandb_file.hpp"
 #include "ingest/yaml_json.hpp"
 
 namespace hpcbench {
@@ -75,9 +76,9 @@ void find_pointer(const std::string& file, const std::string& name, const std::s
   if (problem) return texts.fail(fmt::format("{}: {}", name, *problem));
   if (text.size() > kLargestText) return texts.fail(name + ": more than 64 MiB: not read");
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  if (is_yaml_name(name)) {
+  if (is_yaml_name(name) || is_wandb_name(name)) {
     std::string why;
-    text = yaml_as_json(text, why);
+    text = is_yaml_name(name) ? yaml_as_json(text, why) : wandb_as_json(text, why);
     if (!why.empty()) return texts.fail(fmt::format("{}: {}", name, why));
   }
   const auto take = [&](std::string_view json, long long first_line) {

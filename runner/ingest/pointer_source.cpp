@@ -6,6 +6,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "ingest/metric_reader.hpp"
+#include "ingest/wandb_file.hpp"
 #include "ingest/yaml_json.hpp"
 
 namespace hpcbench {
@@ -62,8 +63,8 @@ class PointerReader : public MetricReader {
   enum class Mode { unknown, lines, document };
 
   void begin_file() override {
-    is_yaml_ = is_yaml_name(file_);
-    mode_ = is_yaml_ ? Mode::document : Mode::unknown;
+    is_converted_ = is_yaml_name(file_) || is_wandb_name(file_);
+    mode_ = is_converted_ ? Mode::document : Mode::unknown;
     text_.clear();
     line_ = 1;
     too_large_ = false;
@@ -72,8 +73,8 @@ class PointerReader : public MetricReader {
 
   void end_file() override {
     drop_mark();
-    if (is_yaml_ && !too_large_) {
-      read_yaml();
+    if (is_converted_ && !too_large_) {
+      is_yaml_name(file_) ? read_yaml() : read_wandb();
     } else if (mode_ == Mode::lines || too_large_) {
       end_line();
     } else if (!trim(text_).empty()) {
@@ -126,6 +127,16 @@ class PointerReader : public MetricReader {
     if (text_.size() > kLargestYaml) problem = "more than 1 MiB of YAML: not read";
     if (!problem.empty()) warn(fmt::format("{}: {}", file_, problem));
     if (!json.empty()) read_value(json, 1);
+  }
+
+  void read_wandb() {
+    std::string problem;
+    const std::string lines = wandb_as_json(text_, problem);
+    if (!problem.empty()) warn(fmt::format("{}: {}", file_, problem));
+    long long number = 1;
+    for (const std::string& line : split(lines, '\n')) {
+      if (!line.empty()) read_value(line, number++);
+    }
   }
 
   static bool is_container(std::string_view line) { return trim(line).starts_with('{') || trim(line).starts_with('['); }
@@ -242,7 +253,7 @@ class PointerReader : public MetricReader {
   const std::optional<std::vector<std::string>> tokens_;
   std::optional<std::size_t> index_depth_;  // of an `index` that is a pointer: where it parts from that of the value
   std::string index_way_;                   // from there
-  bool is_yaml_ = false;
+  bool is_converted_ = false;  // of YAML or W&B
   long long without_index_ = 0;  // values of the file
   Mode mode_ = Mode::unknown;
   std::string text_;
