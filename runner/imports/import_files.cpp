@@ -14,6 +14,7 @@
 #include "base/take.hpp"
 #include "base/text.hpp"
 #include "ingest/found_text.hpp"
+#include "spec/import_words.hpp"
 
 namespace hpcbench {
 
@@ -302,8 +303,12 @@ void add_names(const Plan& plan, const NamedGlob::Reading& reading, Import& impo
 }
 
 std::optional<std::string> outcome_of_word(const Import& import, const std::string& word, std::string& why) {
-  const auto found = import.outcome_words.find(word);
+  const auto found = std::find_if(import.outcome_words.begin(), import.outcome_words.end(), [&](const auto& each) {
+    return Value::from_plain(each.first).canonical() == Value::from_plain(word).canonical();
+  });
   if (found != import.outcome_words.end()) return found->second;
+  const auto others = import.outcome_words.find(kOtherWords);
+  if (others != import.outcome_words.end() && !word.empty()) return others->second;
   const std::optional<State> state = parse_state(word);
   if (import.outcome_words.empty() && state && is_outcome(*state)) return word;
   if (import.outcome_words.empty()) {

@@ -12,6 +12,7 @@
 #include "base/take.hpp"
 #include "base/text.hpp"
 #include "imports/import_files.hpp"
+#include "imports/problems.hpp"
 
 namespace hpcbench {
 
@@ -285,6 +286,7 @@ ImportPlan plan_imports(const Study& study) {
     }
   }
   note_several_statistics(study.plan, plan);
+  plan.notes = one_for_alike(plan.notes);
   return plan;
 }
 

@@ -106,7 +106,9 @@ class JsonTable {
     } else if (const auto items = value.starts_with('[') ? scan_array(value) : std::nullopt) {
       const std::optional<std::size_t> only = json_array_index(token);
       for (std::size_t i = 0; i < items->size(); ++i) {
-        if (token == "*" || only == i || json_token_selects(token, (*items)[i])) follow((*items)[i], tokens, depth + 1, name);
+        if (token != "*" && only != i && !json_token_selects(token, (*items)[i])) continue;
+        if (token == "*") element_ = {i, items->size()};
+        follow((*items)[i], tokens, depth + 1, name);
       }
     }
     around_.pop_back();
@@ -132,13 +134,14 @@ class JsonTable {
     rows_.push_back(std::move(row));
   }
 
-  /// A heading with `*` or `[name=solve]`.
+  /// A heading with `*` or `[name=solve]`. Of a list as long as that of the row's last `*`, its element counts.
   void find_wanted(const std::string& heading, std::string_view value, JsonRow& row) {
     if (row.cells.contains(heading) || (heading.find('[') == std::string::npos && heading.find('*') == std::string::npos))
       return;
     std::vector<std::string_view> found = json_values_at(value, '/' + heading);
     for (auto outer = around_.rbegin(); outer != around_.rend() && found.empty(); ++outer)
       found = json_values_at(*outer, '/' + heading);
+    if (found.size() > 1 && found.size() == element_.second) found = {found[element_.first]};
     if (found.size() > 1)
       taker_.problem(row.line, fmt::format("{} names {} values of this row: it must name one", heading, found.size()));
     row.cells.emplace(heading, found.size() == 1 ? json_scalar_text(found.front()).value_or("") : "");
@@ -152,7 +155,8 @@ class JsonTable {
   std::size_t counted_to_ = 0;
   std::size_t cells_ = 0;
   bool is_too_large_ = false;
-  std::vector<std::string_view> around_;  // the values on the way to the row
+  std::vector<std::string_view> around_;         // the values on the way to the row
+  std::pair<std::size_t, std::size_t> element_;  // of the last `*` in a list: which one, of how many
   std::vector<JsonRow> rows_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 
@@ -42,6 +43,23 @@ std::vector<std::string> one_for_each_file(const std::vector<std::string>& probl
   for (const auto& [file, of_file] : files) {
     if (of_file.count > 1 + kFurtherLines)
       result[of_file.index] += fmt::format("\n  = {} lines of this file have errors", of_file.count);
+  }
+  return result;
+}
+
+std::vector<std::string> one_for_alike(const std::vector<std::string>& notes) {
+  std::map<std::string, std::vector<std::string>> files;  // by text
+  std::vector<std::string> texts;                         // in order
+  for (const std::string& note : notes) {
+    const std::size_t end = std::min(note.find(": "), note.size());
+    std::vector<std::string>& of_text = files[note.substr(end)];
+    if (of_text.empty()) texts.push_back(note.substr(end));
+    of_text.push_back(note.substr(0, end));
+  }
+  std::vector<std::string> result;
+  for (const std::string& text : texts) {
+    const std::vector<std::string>& of_text = files[text];
+    result.push_back(of_text.front() + (of_text.size() > 1 ? fmt::format(" and {} more", of_text.size() - 1) : "") + text);
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #include "imports/table_header.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "ingest/attempt_record.hpp"
+#include "spec/import_words.hpp"
 
 namespace hpcbench {
 
@@ -31,6 +33,15 @@ std::string without_numbers(const std::string& heading) {
   return join(tokens, "/");
 }
 
+/// What a pointer names in a cell with JSON, or a pattern behind kPatternMark finds in any cell: its group, else its match.
+std::string text_of_member(const std::string& cell, const std::string& selector) {
+  if (selector.front() != kPatternMark) return json_text_at(cell, selector).value_or("");
+  const RE2 pattern(selector.substr(1), RE2::Quiet);
+  std::vector<re2::StringPiece> groups(pattern.NumberOfCapturingGroups() > 0 ? 2 : 1);
+  const bool is_found = pattern.Match(cell, 0, cell.size(), RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()));
+  return is_found ? std::string(groups.back()) : "";
+}
+
 std::string shown(std::vector<std::string> names) {
   const std::size_t count = names.size();
   names.resize(std::min(count, kColumnsShown));
@@ -41,7 +52,7 @@ std::string shown(std::vector<std::string> names) {
 
 std::vector<std::string> wanted_headings(const Import& import) {
   std::vector<std::string> wanted;
-  for (const auto& [name, heading] : import.headings) wanted.push_back(heading);
+  for (const auto& [name, heading] : import.headings) wanted.push_back(heading.substr(0, heading.find(kPatternMark)));
   for (const auto& [name, values] : import.where) wanted.push_back(name);
   for (const auto& [metric, heading] : import.unit_columns) wanted.push_back(heading);
   return wanted;
@@ -60,7 +71,11 @@ void TableHeader::note(const std::string& text) { plan_.notes.push_back(printabl
 bool TableHeader::read(long long line, std::vector<std::string> cells, Places places) {
   headings_ = std::move(cells);
   cells_ = headings_;
-  find_members(wanted_headings(import_));
+  std::vector<std::string> wanted = wanted_headings(import_);
+  for (const auto& [name, heading] : import_.headings) {
+    if (heading.find(kPatternMark) != std::string::npos) wanted.push_back(heading);
+  }
+  find_members(wanted);
   add_members(cells_, places);
   std::vector<std::string> strange, ignored;
   for (const std::string& cell : cells_) {
@@ -84,7 +99,8 @@ bool TableHeader::read(long long line, std::vector<std::string> cells, Places pl
 void TableHeader::find_members(const std::vector<std::string>& wanted) {
   for (const std::string& heading : wanted) {
     if (index_of(cells_, heading)) continue;
-    const std::size_t slash = heading.find('/');
+    const std::size_t mark = heading.find(kPatternMark);
+    const std::size_t slash = mark != std::string::npos ? mark : heading.find('/');
     const auto column = slash == std::string::npos ? std::nullopt : index_of(headings_, heading.substr(0, slash));
     if (!column) continue;
     members_.emplace_back(*column, heading.substr(slash));
@@ -96,8 +112,9 @@ void TableHeader::find_members(const std::vector<std::string>& wanted) {
 std::optional<std::size_t> TableHeader::add_members(std::vector<std::string>& cells, Places& places) const {
   std::optional<std::size_t> broken;
   for (const auto& [column, pointer] : members_) {
-    if (is_read() && !cells[column].empty() && !is_json(cells[column])) broken = column;
-    cells.push_back(is_read() ? json_text_at(cells[column], pointer).value_or("") : headings_[column] + pointer);
+    const bool is_pattern = pointer.front() == kPatternMark;
+    if (is_read() && !is_pattern && !cells[column].empty() && !is_json(cells[column])) broken = column;
+    cells.push_back(is_read() ? text_of_member(cells[column], pointer) : headings_[column] + pointer);
     places.push_back(CsvReader::CellPlace(places[column]));
   }
   return broken;

@@ -75,15 +75,26 @@ bool ends_as(const std::string& path, const std::string& glob) {
   return !path.empty() && ::fnmatch(glob.c_str(), end.c_str(), FNM_PATHNAME) == 0;
 }
 
-std::vector<SourceFile> files_of_metric(const std::vector<SourceFile>& files, const Metric& metric) {
+/// Whether a metric names the file by its folders: it is then no other metric's file.
+bool is_named(const SourceFile& file, const std::vector<Metric>& metrics) {
+  return std::any_of(metrics.begin(), metrics.end(), [&](const Metric& metric) {
+    return metric.file.find('/') != std::string::npos && ends_as(file.origin, metric.file);
+  });
+}
+
+std::vector<SourceFile> files_of_metric(const std::vector<SourceFile>& all, const Metric& metric,
+                                        const std::vector<Metric>& metrics) {
   const std::string glob = metric.file.substr(metric.file.rfind('/') + 1);  // npos + 1 = 0: the whole
   std::vector<SourceFile> chosen;
   if (metric.file.find('/') != std::string::npos) {
-    for (const SourceFile& file : files) {
+    for (const SourceFile& file : all) {
       if (ends_as(file.origin, metric.file)) chosen.push_back(file);
     }
     if (!chosen.empty()) return chosen;
   }
+  std::vector<SourceFile> files;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(files),
+               [&](const SourceFile& file) { return !is_named(file, metrics); });
   if (glob != "*") {
     for (const SourceFile& file : files) {
       if (::fnmatch(glob.c_str(), file.name.c_str(), 0) == 0) chosen.push_back(file);
@@ -161,7 +172,7 @@ SourceReading read_sources(const std::vector<SourceFile>& files, const std::vect
                            const std::optional<std::string>& success_pattern) {
   SourceReading reading;
   for (const Metric& metric : metrics) {
-    if (!metric.is_formula()) read_source_metric(metric, files_of_metric(files, metric), reading);
+    if (!metric.is_formula()) read_source_metric(metric, files_of_metric(files, metric, metrics), reading);
   }
   SlurmWords words;
   for (const SourceFile& file : files) {

@@ -8,6 +8,7 @@
 #include "base/json_text.hpp"
 #include "base/take.hpp"
 #include "base/text.hpp"
+#include "spec/import_words.hpp"
 
 namespace hpcbench {
 
@@ -58,6 +59,21 @@ std::optional<Import::TextSource> read_source(const YamlNode& node, const std::s
   if (import.is_table && !reader.has("column")) diagnostics.add(node.location, "a source in a table needs `column`");
   reader.finish();
   return source;
+}
+
+/// `{column: HEADING, pattern: RE}` as a heading with the pattern behind it.
+std::optional<std::string> read_part_of_column(const YamlNode& node, const std::string& name, Diagnostics& diagnostics) {
+  MapReader reader(node, name, text_source_keys(), diagnostics);
+  const std::optional<std::string> column = reader.filled_text("column");
+  const std::optional<std::string> pattern = reader.filled_text("pattern");
+  if (!column || !pattern || reader.has("file") || reader.has("pointer")) {
+    diagnostics.add(node.location, fmt::format("{} needs `column` and `pattern`, and nothing else", cite(name)),
+                    "write a heading, or {column: HEADING, pattern: '/n:(\\d+)'}");
+    return std::nullopt;
+  }
+  check_pattern(*node.find("pattern"), *pattern, diagnostics);
+  reader.finish();
+  return *column + kPatternMark + *pattern;
 }
 
 bool has_only_names(const YamlNode& node, const std::string& what, Diagnostics& diagnostics) {
@@ -167,7 +183,9 @@ void read_import_table(MapReader& reader, Import& import, Diagnostics& diagnosti
                         "`columns` maps names to headings: {batch: config.batch_size}");
         continue;
       }
-      const std::optional<std::string> heading = read_text(columns->items[i], cite(key.name), diagnostics);
+      const std::optional<std::string> heading = columns->items[i].is_map()
+                                                     ? read_part_of_column(columns->items[i], key.name, diagnostics)
+                                                     : read_text(columns->items[i], cite(key.name), diagnostics);
       if (heading) map_heading(import, key.name, *heading, columns->items[i].location, diagnostics);
     }
   }
