@@ -6,7 +6,9 @@
 
 #include "archive/archive.hpp"
 #include "archive/archive_files.hpp"
+#include "archive/tracker_files.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -24,6 +26,8 @@ struct ExportOptions {
   std::string extract;  // an archive to unpack
   std::string to;
   bool models = false;
+  std::string mlflow;     // a folder for a file store of MLflow
+  std::string wandb_csv;  // a file for the runs as W&B has them
   std::uint64_t limit_gb = kArchiveLimitGb;
 };
 
@@ -71,6 +75,26 @@ int export_study(const ExportOptions& options) {
   return 0;
 }
 
+/// The runs that count, for experiment trackers.
+int export_to_tracker(const ExportOptions& options) {
+  const Study study = load_study(options.study);
+  const IndexView index = open_for_reading(study);
+  if (index.states.empty()) refuse_without_results(study);
+  const std::vector<AttemptRecord> runs = index.store.counting_attempts(study.experiment.name, true);
+  const std::string count = counted(static_cast<long long>(runs.size()), "run", "runs");
+  if (!options.mlflow.empty()) {
+    write_mlflow_store(study.experiment.name, runs, options.mlflow);
+    say(fmt::format("{}: {} as a file store of MLflow; `MLFLOW_ALLOW_FILE_STORE=1 mlflow ui --backend-store-uri {}` shows it",
+                    options.mlflow, count, shell_quote(options.mlflow)));
+  }
+  if (!options.wandb_csv.empty()) {
+    if (!create_exclusively(options.wandb_csv, runs_as_wandb_csv(runs), kUserFile))
+      throw InputError(fmt::format("error: {} exists already; name another file", options.wandb_csv));
+    say(fmt::format("{}: {} in the form of W&B's exports", options.wandb_csv, count));
+  }
+  return 0;
+}
+
 /// `study.tar.zst` -> `study`.
 std::string folder_of_archive(const std::string& archive) {
   std::string name = std::filesystem::path(archive).filename().string();
@@ -100,9 +124,15 @@ void add_export(commandline::Command& command) {
   add_results_option(command, options->study.results);
   command.add_option("-o,--out", options->out, "the archive; without it EXPERIMENT.tar.zst here").value_name("ARCHIVE");
   command.add_flag("--models", options->models, "also checkpoints and weights");
+  command.add_option("--mlflow", options->mlflow, "write runs as a file store of MLflow instead")
+      .value_name("DIR")
+      .excludes({"--out", "--models"});
+  command.add_option("--wandb-csv", options->wandb_csv, "write runs as CSV in the form of W&B's exports instead")
+      .value_name("CSV")
+      .excludes({"--out", "--models"});
   command.add_option("--extract", options->extract, "unpack an archive instead")
       .value_name("ARCHIVE")
-      .excludes({"--out", "--models", "FILE"});
+      .excludes({"--out", "--models", "--mlflow", "--wandb-csv", "FILE"});
   command
       .add_option("--to", options->to,
                   "the folder to unpack into, new or empty; without it the "
@@ -110,7 +140,10 @@ void add_export(commandline::Command& command) {
       .value_name("DIR")
       .needs("--extract");
   command.add_option("--limit-gb", options->limit_gb, "unpack at most so much").needs("--extract");
-  command.action([=] { return options->extract.empty() ? export_study(*options) : extract_archive(*options); });
+  command.action([=] {
+    if (!options->mlflow.empty() || !options->wandb_csv.empty()) return export_to_tracker(*options);
+    return options->extract.empty() ? export_study(*options) : extract_archive(*options);
+  });
 }
 
 }  // namespace hpcbench
