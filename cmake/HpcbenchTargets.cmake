@@ -3,7 +3,7 @@
 # A stage is compiled as one unit (unity build): its headers, and the templates of fmt and nlohmann-json that all its files
 # use, are then read and instantiated once. So file-local names must be distinct within a stage.
 
-set(HPCBENCH_STAGES base expressions spec plan jube render launch submit ingest scan store stats report study cli)
+set(HPCBENCH_STAGES base expressions spec plan jube render launch submit ingest scan store stats report study recognise cli)
 # A stage is one folder of runner/, or one of these: folders that are compiled as one unit.
 set(HPCBENCH_ROOMS_spec yaml spec/keys spec spec/preparations spec/values spec/starter)
 set(HPCBENCH_ROOMS_launch runfiles launch)

@@ -22,6 +22,8 @@
 #include "cli/scan_logs.hpp"
 #include "jube/translate.hpp"
 #include "plan/plan.hpp"
+#include "recognise/known_tools.hpp"
+#include "recognise/tool_results.hpp"
 #include "scan/study_text.hpp"
 #include "spec/read_experiment.hpp"
 
@@ -140,6 +142,11 @@ void init_file(const std::string& file, StarterOptions options, const std::strin
   say(fmt::format("wrote {}. Next: hpcbench {} {}", file, imports ? "report" : "check", as_argument(file)));
 }
 
+constexpr const char* kResultsHead =
+    "# Results that exist already. Every key is described in docs/experiment-file.md, `import` in docs/sources.md.\n"
+    "#   hpcbench report FILE                          the table\n"
+    "#   hpcbench ingest --experiment FILE --dry-run   what each run gives\n";
+
 /// What `init --from-jube` is asked for.
 struct FromJube {
   std::string file;
@@ -206,6 +213,23 @@ int init_from_jube(const FromJube& from, const std::string& file) {
   return 1;
 }
 
+/// A study of the results of another tool.
+int init_from_results(const std::string& results, const std::string& file) {
+  const ToolFiles files(results, std::filesystem::path(file).parent_path().string());
+  const ToolStudy study = study_of_results(recognise_results(files), line_for_editors() + kResultsHead, study_name(file));
+  try {
+    make_plan(parse_experiment(study.text, file, {}));
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("error: no study comes of {}; {} would be refused:\n{}", printable(results), file, error.what()));
+  }
+  create(file, study.text);
+  for (const std::string& note : study.notes) say("note: " + printable(note));
+  say(printable(study.summary));
+  say(fmt::format("wrote {}. Next: hpcbench report {}", file, as_argument(file)));
+  return 0;
+}
+
 }  // namespace
 
 void add_init(commandline::Command& command) {
@@ -215,7 +239,9 @@ void add_init(commandline::Command& command) {
   const auto trainer = std::make_shared<std::string>();
   const auto from = std::make_shared<FromJube>();
   const auto logs = std::make_shared<std::vector<std::string>>();
+  const auto results = std::make_shared<std::string>();
   command.add_option("FILE", *file, "the file to write; the study is named after it");
+  command.add_option("RESULTS", *results, "with --import: a folder or file with results of another tool").needs("--import");
   const commandline::Option& of_program =
       command.add_option("--command", *program, "of a program of your own, as in `torchrun train.py --lr {{lr}}`")
           .value_name("TEXT")
@@ -237,6 +263,7 @@ void add_init(commandline::Command& command) {
       .needs("--from-jube");
   command.action([=, &of_program] {
     if (!from->file.empty()) return init_from_jube(*from, *file);
+    if (!results->empty()) return init_from_results(*results, *file);
     if (!trainer->empty()) options->trainer = *trainer;
     RE2::GlobalReplace(program.get(), R"(\{\{\s*([*]?\w+)\s*\}\})", R"({{\1}})");  // `{{ n }}` is one word
     if (of_program.is_given()) options->command = split_command(*program);

@@ -36,13 +36,14 @@ MAY_KNOW = {
     "study/blocks": {"spec", "plan", "render", "submit", "executors/slurm", "ingest", "store"},
     "study/kept": {"spec", "plan", "render", "runfiles", "ingest", "store"},
     "study": {"spec", "plan", "render", "runfiles", "submit", "ingest", "store", "report", "study/blocks", "study/kept"},
-    "imports": {"study", "render", "runfiles", "submit", "ingest", "store"},
+    "imports": {"study", "spec", "render", "runfiles", "submit", "ingest", "store"},
+    "recognise": {"scan", "imports", "ingest", "spec/starter"},
     "archive": {"study", "spec", "runfiles", "ingest"},
     "doctor": {"study", "study/blocks", "submit", "executors/commands", "executors/slurm", "render", "plan"},
     "cli/completion": {"spec", "plan", "store", "study", "commandline"},
     "cli/formats": {"spec/keys", "report"},
     "cli": {"cli/completion", "cli/formats", "spec", "spec/keys", "plan", "jube", "render", "runfiles", "launch", "submit", "executors/slurm", "ingest", "scan", "store", "stats", "report", "report/formats",
-            "report/plots", "report/warnings", "report/comparison", "study", "study/blocks", "study/kept", "imports", "archive", "doctor", "commandline"},
+            "report/plots", "report/warnings", "report/comparison", "study", "study/blocks", "study/kept", "imports", "recognise", "archive", "doctor", "commandline"},
 }
 # Each executor has a folder. study/executors.cpp makes them.
 for folder in (pathlib.Path(__file__).resolve().parents[2] / "runner/executors").iterdir():

@@ -22,6 +22,10 @@ class HowTo(PageTest):
             shutil.copy(ROOT / "examples" / example, self.folder)
         return self.run_page(HOW_TO / f"{name}.md")
 
+    def test_from_other_tools(self):
+        report = self.run_page(ROOT / "docs/from-other-tools.md")["hpcbench report old.yaml"].stdout
+        self.assertIn("2 succeeded, 1 failed", report)
+
     def test_which_launch(self):
         self.run_page(ROOT / "docs/recipes.md")
         self.assertIn("launch: node", (self.folder / "study.yaml").read_text())
