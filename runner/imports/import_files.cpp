@@ -213,6 +213,7 @@ class FilesPlanner {
     request.where = is_of_paths() || import_.each ? fmt::format("{} ({})", describe(import_.place), run_->files.front())
                                                   : describe(import_.place);
     request.files = run_->files;
+    if (!run_->reading.values.empty()) request.name = describe_reading(run_->reading) + " | " + join(run_->reading.others, "/");
     request.metrics = import_.metrics.value_or(study_.plan.configurations[request.configuration].work->metrics);
     for (Metric& metric : request.metrics) {
       if (metric.decimal == DecimalMark::unknown) metric.decimal = import_.decimal;
@@ -239,9 +240,10 @@ void note_near_axes(const Study& study, const Import& import, const std::vector<
   for (const ImportedFile& file : files) {
     for (const auto& [name, value] : file.reading.values) {
       if (is_of_point(study.plan, name) || !told.insert(name).second) continue;
-      if (const std::string near = did_you_mean(name, study.plan.axes); !near.empty())
+      if (const std::string near = did_you_mean(name, study.plan.axes); !near.empty()) {
         plan.notes.push_back(
             fmt::format("{}: `{{{}}}` is a fact, as no axis has this name{}", describe(import.place), name, near));
+      }
     }
   }
 }

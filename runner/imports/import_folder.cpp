@@ -44,6 +44,7 @@ std::string import_identity(const Study& study, const ImportRequest& request, co
     lines.push_back("axis " + name + '=' + value.canonical());
   for (const ImportedSource& source : sources)
     lines.push_back(fmt::format("source {} {}", source.sha256, source.line ? *source.line : 0));
+  if (!request.name.empty()) lines.push_back("run " + request.name);
   std::sort(lines.begin(), lines.end());
   return sha256_hex(fmt::format("{}\n{}\n{}", study.experiment.name, join(lines, "\n"), ordinal));
 }

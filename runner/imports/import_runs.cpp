@@ -161,9 +161,9 @@ class Importer {
   }
 
   /// The files of a run and what is given beside them: two requests with the same are one run. A line of a table without files
-  /// is a run by itself.
+  /// is a run by itself, and so is one that its files' paths name.
   static std::string contents_of(const Task& task) {
-    if (task.request->files.empty()) return task.identity;
+    if (task.request->files.empty() || !task.request->name.empty()) return task.identity;
     std::vector<std::string> hashes;
     for (const ImportedSource& source : task.sources) {
       if (!source.line) hashes.push_back(source.sha256);

@@ -39,11 +39,12 @@ std::string unwritten_changes(const std::string& path) {
   for (const char* const ending : {"-wal", "-journal"}) {
     std::error_code error;
     const auto size = std::filesystem::file_size(path + ending, error);
-    if (!error && size > 0)
+    if (!error && size > 0) {
       return fmt::format(
           "{}{} holds changes that are not in the file yet: end the program that writes it, or import a copy by "
           "`sqlite3 FILE \".backup COPY\"`",
           std::filesystem::path(path).filename().string(), ending);
+    }
   }
   return "";
 }

@@ -42,6 +42,14 @@ bool is_tensorboard_name(std::string_view name) { return name.find("tfevents") !
 /// Names the values whose index occurs again.
 void explain_repeats(const Metric& spec, MetricMatches& matches) {
   const Repeats& repeats = matches.repeats;
+  if (repeats.periods > 0) {
+    const std::string at = matches.first_back_at.empty() ? "" : " at " + matches.first_back_at;
+    matches.warnings.push_back(fmt::format(
+        "`{}` begins again {}, first from {}{}, as steps of epochs do: all values count, and the series continues its numbers; "
+        "if these are several runs in one file, cut it and import each",
+        spec.index.empty() ? "step" : printable(spec.index), counted(repeats.periods, "time", "times"), matches.first_back,
+        at));
+  }
   if (repeats.left_out == 0) return;
   const long long counted_ones = matches.count - repeats.left_out;
   // The line of the value is that of the last copy or unknown.
@@ -278,9 +286,26 @@ void MatchTaker::take_no_number(std::string_view text, std::string_view why) {
   matches_.why_not_number = printable(why);
 }
 
+namespace {
+
+/// Adds `period` to the index each time that it goes back.
+void continue_index(std::vector<SeriesPoint>& points, double period) {
+  long long added = 0, before = 0;
+  for (SeriesPoint& point : points) {
+    const long long index = point.index;
+    if (&point != &points.front() && index < before) added += std::llround(period);
+    before = index;
+    point.index += added;
+  }
+}
+
+}  // namespace
+
 MetricMatches MatchTaker::finish() {
   std::vector<SeriesPoint>& kept = matches_.series;
   if (left_out_) kept.push_back(*std::exchange(left_out_, std::nullopt));
+  matches_.repeats = taken_.leave_out_repeats();
+  if (matches_.repeats.periods > 0) continue_index(kept, matches_.repeats.period);
   if (indexed_) {
     const auto place = [](const SeriesPoint& point) { return std::make_pair(!point.word.empty(), point.index); };
     std::stable_sort(kept.begin(), kept.end(), [&](const SeriesPoint& a, const SeriesPoint& b) { return place(a) < place(b); });
@@ -293,7 +318,6 @@ MetricMatches MatchTaker::finish() {
     kept.resize(used);
   }
   check_doubled();
-  matches_.repeats = taken_.leave_out_repeats();
   matches_.value = taken_.value();
   matches_.chosen_from = taken_.chosen_from();
   if (matches_.unit.empty() && numbers_.has_found_unit()) matches_.unit = numbers_.unit();

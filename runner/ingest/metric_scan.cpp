@@ -71,6 +71,16 @@ std::string not_finite_pattern(const std::string& selector, int group) {
   return fmt::format("{}{}{}", selector.substr(0, body->first), kNotFiniteWord, selector.substr(body->second));
 }
 
+/// The format that a number is part of, as in a program's source: `.4f` of `{loss:.4f}`, `5.2f` of `%5.2f`. Empty without.
+std::string_view format_around(std::string_view text, std::size_t begin, std::size_t end) {
+  const auto is_number = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
+  while (begin > 0 && is_number(text[begin - 1])) --begin;
+  while (end < text.size() && is_number(text[end])) ++end;
+  if (begin == 0 || end >= text.size() || std::string_view("fFeEgGdiu").find(text[end]) == std::string_view::npos) return {};
+  const bool is_of_python = text[begin - 1] == ':' && text[begin] == '.' && text.substr(end + 1).starts_with('}');
+  return is_of_python || text[begin - 1] == '%' ? text.substr(begin, end + 1 - begin) : std::string_view();
+}
+
 }  // namespace
 
 struct MetricScanner::Impl {
@@ -252,6 +262,11 @@ struct MetricScanner::Impl {
     pass_contexts(begin);
     if (!is_meant()) {
       taker.leave_out();
+      return false;
+    }
+    if (const std::string_view format = format_around(text, begin, begin + number.size()); !format.empty()) {
+      taker.take_no_number(format,
+                           "it is part of a format, as in a program's source: `header` names the line where the log begins");
       return false;
     }
     if (group > 0) check_beginning(text, begin, number);

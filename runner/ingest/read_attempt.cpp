@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/files.hpp"
 #include "base/host_list.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -21,6 +22,7 @@
 #include "ingest/metric_reader.hpp"
 #include "ingest/metric_scan.hpp"
 #include "ingest/outcome.hpp"
+#include "ingest/read_sources.hpp"
 #include "ingest/reading.hpp"
 #include "ingest/segments.hpp"
 #include "runfiles/claim.hpp"
@@ -397,6 +399,7 @@ class AttemptReader {
       Outcome outcome = decide_outcome(finished_, info_, evidence_, found);
       record_.state = outcome.state;
       record_.reason = std::move(outcome.reason);
+      if (outcome.state == State::succeeded && !info_.success_pattern) look_for_verdict();
       if (outcome.state == State::succeeded) require_values();
       bound_by_time_had(info_, finished_, record_);
     } else if (const std::optional<Settled> settled = read_settled(folder_)) {
@@ -406,6 +409,13 @@ class AttemptReader {
     } else {
       record_.state = claim_ || started_.readable ? State::running : State::intended;
     }
+  }
+
+  /// A program may call its result invalid and exit with 0.
+  void look_for_verdict() {
+    constexpr std::size_t kTail = std::size_t{64} << 10;
+    if (const auto line = find_invalid_verdict(read_tail(folder_ + "/stdout.log", kTail)))
+      warn(tell_invalid("stdout.log", *line));
   }
 
   /// A process that ended well is no success where its values are not what `success.require` asks for.

@@ -168,6 +168,20 @@ std::optional<Outcome> find_slurm_words(std::string_view text) {
   return words.finish();
 }
 
+std::optional<std::string> find_invalid_verdict(std::string_view text) {
+  static const RE2 kVerdict(
+      R"((?mi)^.*(?:\bresult is *: *invalid|\bverification *[:=] *unsuccessful|\b(?:verification|validation) failed\b).*$)");
+  re2::StringPiece line;
+  if (!kVerdict.Match({text.data(), text.size()}, 0, text.size(), RE2::UNANCHORED, &line, 1)) return std::nullopt;
+  return printable(trim({line.data(), std::min(line.size(), kLongestWords)}));
+}
+
+std::string tell_invalid(const std::string& file, const std::string& line) {
+  return fmt::format(
+      "{} has `{}`: the program calls its result invalid; `success: {{pattern: ...}}` names what a good run prints", file,
+      line);
+}
+
 SourceReading read_sources(const std::vector<SourceFile>& files, const std::vector<Metric>& metrics,
                            const std::optional<std::string>& success_pattern) {
   SourceReading reading;
@@ -177,10 +191,13 @@ SourceReading read_sources(const std::vector<SourceFile>& files, const std::vect
   SlurmWords words;
   for (const SourceFile& file : files) {
     if (!is_usual_text(file.name)) continue;
+    std::optional<std::string> invalid;
     const auto problem = read_lines(file.path, [&](std::string_view piece) {
       words.feed(piece);
+      if (!invalid) invalid = find_invalid_verdict(piece);
       return true;
     });
+    if (invalid && !success_pattern) reading.warnings.push_back(tell_invalid(file.name, *invalid));
     if (problem) reading.warnings.push_back(fmt::format("{}: {}", file.name, *problem));
     if (success_pattern)
       reading.pattern_found = reading.pattern_found.value_or(false) || file_holds(file.path, *success_pattern).value_or(false);

@@ -40,6 +40,11 @@ SourceReading read_sources(const std::vector<SourceFile>& files, const std::vect
 /// True for events.jsonl, events.R.jsonl, gpu.csv and gpu.N.csv: what an attempt's folder holds under these names.
 bool is_attempt_file(std::string_view name);
 
+/// The line by which a program calls its own result invalid: `Result is : INVALID`, `Verification = UNSUCCESSFUL` ...
+std::optional<std::string> find_invalid_verdict(std::string_view text);
+/// The warning about such a line.
+std::string tell_invalid(const std::string& file, const std::string& line);
+
 /// Slurm's words in a text: `DUE TO TIME LIMIT`, `oom-kill event` ...; the weightiest of them, with its line.
 std::optional<Outcome> find_slurm_words(std::string_view text);
 

@@ -66,6 +66,36 @@ bool TakenValue::are_copies(const std::vector<std::size_t>& order) const {
   return values.size() == kFewestValues;
 }
 
+/// Where an index begins again at its first number, each time after the same last one, as the steps of epochs do.
+Repeats TakenValue::find_periods() const {
+  constexpr std::size_t kFewest = 3;  // values between two beginnings
+  Repeats none;
+  std::vector<std::pair<double, double>> parts;  // first and last index
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < indexed_.size(); ++i) {
+    const double index = indexed_[i].index;
+    if (i == 0 || index < indexed_[i - 1].index) {
+      if (i > 0 && length < kFewest) return none;
+      parts.emplace_back(index, index);
+      length = 0;
+    } else if (index == indexed_[i - 1].index) {
+      return none;
+    }
+    parts.back().second = index;
+    ++length;
+  }
+  const auto [first, last] = parts.empty() ? std::pair(0.0, 0.0) : parts.front();
+  const bool is_cut = !parts.empty() && parts.back().second < last;
+  if (parts.size() < (is_cut ? 3U : 2U)) return none;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].first != first || (parts[i].second != last && !(is_cut && i + 1 == parts.size()))) return none;
+  }
+  Repeats repeats;
+  repeats.periods = static_cast<long long>(parts.size()) - 1;
+  repeats.period = last - first + (indexed_[1].index - first);
+  return repeats;
+}
+
 Repeats TakenValue::leave_out_repeats() {
   if (!may_repeat_ || has_too_many_) return {};
   std::vector<std::size_t> order(indexed_.size());
@@ -75,6 +105,9 @@ Repeats TakenValue::leave_out_repeats() {
   Repeats repeats;
   repeats.are_copies = are_copies(order);
   if (has_words_ && !repeats.are_copies) return {};
+  if (!repeats.are_copies) {
+    if (const Repeats periods = find_periods(); periods.periods > 0) return periods;
+  }
   std::vector<bool> stays(indexed_.size(), true);
   bool is_later_one = false;  // another row of values with this index follows
   for (std::size_t i = order.size(); i-- > 0;) {

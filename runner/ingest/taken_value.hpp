@@ -12,6 +12,8 @@ namespace hpcbench {
 struct Repeats {
   long long left_out = 0;
   bool are_copies = false;  // of values that count
+  long long periods = 0;    // the index begins again so many times, each time after the same number; then all values count
+  double period = 0;        // by how much it would be higher had it continued
 };
 
 /// The one value that a metric has of those that a run's files hold, fed in their order. Memory stays bounded: of more than
@@ -30,8 +32,9 @@ class TakenValue {
   void add_not_finite();
 
   /// Leaves out values whose index occurs again. Where every index has the same few copies of one value, one of them stays.
-  /// Else values stay in the last row of values with one index, as after a resume that repeats steps; those with words all
-  /// stay. Returns what was left out. Above 4,194,304 values nothing is.
+  /// Where an index begins again like the steps of epochs, all stay. Else values stay in the last row of values with one index,
+  /// as after a resume that repeats steps; those with words all stay. Returns what was left out. Above 4,194,304 values nothing
+  /// is.
   Repeats leave_out_repeats();
 
   /// Absent where nothing is left after `skip`, the chosen one is not finite, or a sum does not fit.
@@ -49,6 +52,7 @@ class TakenValue {
 
   /// Whether each index has equally many values, 2 to 4, that are equal; but not all values of all indexes are.
   bool are_copies(const std::vector<std::size_t>& order) const;
+  Repeats find_periods() const;
   bool choose(double value, bool chosen);
   void keep(double value);
 

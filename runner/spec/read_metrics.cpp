@@ -106,8 +106,8 @@ void read_context(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
                     "");
     return;
   }
-  if (!reader.has("index")) {
-    diagnostics.add(reader.location_of("context"), "`context` has groups for `index`, and this metric has none",
+  if (!reader.has("index") && !reader.has("where")) {
+    diagnostics.add(reader.location_of("context"), "`context` has groups for `index` or `where`, and this metric has neither",
                     "add index: test, series: test for context: '^# Test: (?P<test>.*)'");
   }
   if (node->is_list()) {

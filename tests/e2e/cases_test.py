@@ -294,6 +294,12 @@ class Cases(StudyTest):
             r"name: peak_memory_mib, pattern: 'peak memory (\d+) MiB', unit: MiB",
             f"name: lowest, {loss}, take: min"]})
 
+    def test_20_without_a_header(self):
+        found = self.read("20-log-begins-with-its-source", {"run.txt": [r"name: lowest, pattern: 'val_loss:\D*([0-9.]+)', take: min"]})["run.txt"]
+        self.assertEqual(found["metrics"]["lowest"], 3.1042)  # of a comment in the source, but not 0.3: the warning tells
+        self.assertIn("metric lowest: 2 matches are no numbers, the first `.4f` at run.txt:5: it is part of a format, as in a program's source: "
+                      "`header` names the line where the log begins", found["warnings"])
+
     def test_21_unknown_rates_and_cut_lines(self):
         # Iterations that hold an evaluation are not told apart: their median is left out.
         step = r"pattern: '^step +\d+/\d+ .*\| ([0-9.]+) ms \|', unit: ms"
@@ -315,6 +321,11 @@ class Cases(StudyTest):
         self.assertIn("metric read_per_s: all of its 1 value is absent, the first `0.000`", found["meta-1.log"]["warnings"])
         self.assertEqual((found["meta-8.log"]["outcome"], found["meta-16.log"]["outcome"]), ("succeeded", "failed"))
         self.assertEqual(found["meta-16.log"]["metrics"], {})
+
+    def test_23_invalid_without_a_rule(self):
+        found = self.read("23-exit-0-but-invalid", {"summary.txt": [r"name: p99_ms, pattern: '^99.00 percentile latency .ns. +: (\d+) *$', unit: ns"]})["summary.txt"]
+        self.assertIn("summary.txt has `Result is : INVALID`: the program calls its result invalid; `success: {pattern: ...}` names what a good run prints",
+                      found["warnings"])
 
     def test_23_invalid(self):
         found = self.check("23-exit-0-but-invalid", {"summary.txt": [

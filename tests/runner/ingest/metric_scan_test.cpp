@@ -436,3 +436,16 @@ TEST_CASE("index: tables that nccl-tests, OSU's benchmarks and IMB print") {
                "       #bytes #repetitions      t[usec]   Mbytes/sec\n            0         1000         0.51         0.00\n"
                "      4194304           10      1021.12      4107.55\n") == "0:0.510000 4194304:1021.120000 ");
 }
+
+TEST_CASE("a number in a format is none: the log begins with its source") {
+  const auto scan = [](const char* pattern, const std::string& text) { return scan_metric(text, Metric{"x", "*", pattern}); };
+  const MetricMatches matches = scan("loss:\\D*([0-9.]+)", "print(f\"loss:{loss:.4f}\")\nloss:3.28\n");
+  CHECK(matches.value == 3.28);
+  CHECK(matches.not_numbers == 1);
+  CHECK(tell_not_numbers(matches).find("`.4f`") != std::string::npos);
+  CHECK(tell_not_numbers(matches).find("`header`") != std::string::npos);
+  CHECK(scan("loss[^0-9.]*([0-9.]+)", "printf(\"loss %5.2f\");\n").count == 0);
+  for (const char* const text :
+       {"loss: .4\n", "{loss:4}\n", "{loss:.4}\n", "loss 5%\n", "{loss:5G}\n", "loss .5e-3\n", "5% loss 7e2\n"})
+    CHECK(scan("loss[^0-9.]*([0-9.]+)", text).count == 1);
+}

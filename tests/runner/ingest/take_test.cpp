@@ -206,4 +206,34 @@ TEST_CASE("statistics of published values") {
   for (const char* word : {"", "mode", "last", "sum", "count", "p0", "means"}) CHECK_MESSAGE(!parse_statistic(word), word);
 }
 
+TEST_CASE("an index that begins again as the steps of epochs do: all values count, and the series continues") {
+  Metric spec{"t", "*", "s(?P<step>\\d+) t([0-9.]+)", "", "step", "pattern", "step"};
+  const auto read = [&](const std::string& log, const char* take) {
+    spec.take = take;
+    return read_metric_text(spec, log, "a.log");
+  };
+  const auto last_index = [](const MetricMatches& matches) { return matches.series.back().index; };
+  const std::string epoch = "s10 t1\ns20 t2\ns30 t3\n", other = "s10 t4\ns20 t5\ns30 t6\n", cut = "s10 t7\n";
+  for (const char* const take : {"sum", "count"})
+    CHECK(read(epoch + other, take).value == (std::string(take) == "sum" ? 21 : 6));
+  const MetricMatches two = read(epoch + other, "median");
+  CHECK(two.value == 3.5);
+  CHECK(two.series.size() == 6);
+  CHECK(last_index(two) == 60);
+  CHECK(two.warnings == std::vector<std::string>{
+                            "`step` begins again 1 time, first from 30 to 10 at a.log:4, as steps of epochs do: all values "
+                            "count, and the series continues its numbers; if these are several runs in one file, cut it and "
+                            "import each"});
+  const MetricMatches three = read(epoch + other + cut, "sum");
+  CHECK(three.value == 28);
+  CHECK(last_index(three) == 70);
+  CHECK(last_index(read("s0 t1\ns1 t2\ns2 t3\ns0 t4\ns1 t5\ns2 t6\n", "sum")) == 5);
+  // A resume from the beginning that went further, one that has not, another first step, and copies.
+  CHECK(read(epoch + other + "s40 t8\n", "sum").value == 23);
+  CHECK(read(epoch + cut, "sum").value == 2 + 3 + 7);
+  CHECK(read(epoch + "s20 t5\ns30 t6\n", "sum").value == 1 + 5 + 6);
+  CHECK(read(epoch + epoch, "sum").value == 6);
+  CHECK(read("s1 t1\ns2 t2\ns1 t3\ns2 t4\n", "sum").value == 7);  // too few to tell
+}
+
 }  // namespace hpcbench
