@@ -123,6 +123,7 @@ void write_metric(JsonWriter& json, const Metric& metric, bool names_series) {
   if (metric.skip > 0) json.member("skip", metric.skip);
   if (!metric.header.empty()) json.member("header", metric.header);
   if (metric.header_line > 0) json.member("header", metric.header_line);
+  if (!metric.rank.empty()) json.member("rank", metric.rank);
   if (!metric.context.empty()) {
     json.key("context").begin_array();
     for (const std::string& context : metric.context) json.value(context);

@@ -47,6 +47,7 @@ struct Metric {
   Condition where = {};
   DecimalMark decimal = DecimalMark::unknown;  // of the numbers in its files; unknown: not declared
   std::vector<std::string> context = {};       // patterns of earlier lines whose groups `index` may name
+  std::string rank = {};                       // pattern of lines: its group is the rank that a line is of; empty: not given
   std::vector<std::string> absent = {};        // numbers (by value) and texts that are no values: `0`, `nan`
   // How values compare; no part of the rules by which files are read.
   std::optional<Better> better = {};  // absent: by the unit, else by the name

@@ -61,6 +61,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_group(std::string_view r
 
 constexpr std::size_t kLongestUnit = 24;
 constexpr const char* kUnitGroup = "unit";
+constexpr const char* kRank = "rank";
 constexpr std::string_view kNotFiniteWord = R"([-+]?(?i:nan(?:\([^)]*\))?|inf|infinity))";
 
 /// The pattern with NaN or an infinity in place of what its group number `group` captures: finds lines that the pattern itself
@@ -92,6 +93,7 @@ struct MetricScanner::Impl {
       return found == names.end() ? 0 : found->second;
     };
     index_group = group_called(spec.index);
+    if (!spec.rank.empty()) rank = std::make_unique<RE2>("(?m)" + spec.rank, pattern_options());
     for (const std::string& context : spec.context)
       contexts.push_back(std::make_unique<RE2>("(?m)" + context, pattern_options()));
     if (index_group == 0 && !spec.index.empty()) index_names = split(spec.index, ' ');
@@ -100,7 +102,9 @@ struct MetricScanner::Impl {
     const int last = pattern.NumberOfCapturingGroups();
     int highest = std::max(index_group, unit_group);
     for (const auto& [name, values] : spec.where) {
-      if (const int which = group_called(name); which > 0) {
+      if (rank && name == kRank) {
+        rank_values = values;
+      } else if (const int which = group_called(name); which > 0) {
         conditions.emplace_back(which, &values);
       } else {
         context_conditions.emplace_back(name, &values);
@@ -131,7 +135,8 @@ struct MetricScanner::Impl {
       const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
       from = std::max(from + 1, std::min(text.find_first_of("\r\n", at), text.size()));
       const bool inside_word = end < text.size() && is_word_character(text[end]);  // `inf` of `info`
-      if (found.empty() || inside_word || RE2::PartialMatch({text.data() + begin, from - begin}, pattern) || !is_meant())
+      if (found.empty() || inside_word || RE2::PartialMatch({text.data() + begin, from - begin}, pattern) || !is_meant() ||
+          !is_of_rank(text, at))
         continue;
       return text.substr(at, found.size());
     }
@@ -255,12 +260,25 @@ struct MetricScanner::Impl {
                        [&](const auto& condition) { return is_one_of(text_of(condition.first), *condition.second); });
   }
 
+  /// Whether the line at an offset is of a rank that counts.
+  bool is_of_rank(std::string_view text, std::size_t at) {
+    if (!rank || !rank->ok()) return true;
+    const std::size_t before = at == 0 ? std::string_view::npos : text.find_last_of("\r\n", at - 1);
+    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    const std::string_view line = text.substr(begin, std::min(text.find_first_of("\r\n", at), text.size()) - begin);
+    std::string found;
+    if (!RE2::PartialMatch({line.data(), line.size()}, *rank, &found)) found = "(none)";
+    if (is_one_of(found, rank_values)) return true;
+    if (other_ranks++ == 0) first_other_rank = printable(found.substr(0, kLongestUnit));
+    return false;
+  }
+
   bool take_match(std::string_view text) {
     std::string_view number = text_of(group);
     if (groups[static_cast<std::size_t>(group)].data() == nullptr) return false;
     const auto begin = static_cast<std::size_t>(number.data() - text.data());
     pass_contexts(begin);
-    if (!is_meant()) {
+    if (!is_meant() || !is_of_rank(text, begin)) {
       taker.leave_out();
       return false;
     }
@@ -328,6 +346,10 @@ struct MetricScanner::Impl {
   int unit_group = 0;                                                                 // likewise
   std::vector<std::pair<int, const std::vector<Value>*>> conditions;                  // groups of `where`
   std::vector<std::pair<std::string, const std::vector<Value>*>> context_conditions;  // `where` of groups of contexts
+  std::unique_ptr<RE2> rank;                                                          // null: all lines are of one rank
+  std::vector<Value> rank_values = {Value::from_integer(0)};
+  long long other_ranks = 0;  // matches of other ranks
+  std::string first_other_rank;
   std::vector<re2::StringPiece> groups;
   MatchTaker taker;
   struct FoundContext {
@@ -366,6 +388,13 @@ MetricMatches MetricScanner::finish() {
   if (impl_->cut_numbers > 0) {
     matches.warnings.push_back(printable(fmt::format("the pattern takes only the end of {}, the first {}",
                                                      counted(impl_->cut_numbers, "number", "numbers"), impl_->first_cut)));
+  }
+  const auto names_rank = [](const auto& clause) { return clause.first == kRank; };
+  if (impl_->other_ranks > 0 && std::none_of(impl_->spec.where.begin(), impl_->spec.where.end(), names_rank)) {
+    matches.warnings.push_back(fmt::format(
+        "lines of rank 0 count; {} of other ranks, the first of rank {}, {} not: `where: "
+        "{{rank: 1}}` chooses another",
+        counted(impl_->other_ranks, "value", "values"), impl_->first_other_rank, impl_->other_ranks == 1 ? "does" : "do"));
   }
   return matches;
 }

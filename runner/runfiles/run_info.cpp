@@ -108,6 +108,7 @@ std::vector<Metric> read_metrics_json(std::string_view list) {
     metric.skip = std::max(0LL, json_integer(find_member(members, "skip")).value_or(0));
     metric.header = text("header");
     metric.decimal = parse_decimal_mark(text("decimal"));
+    metric.rank = json_string(find_member(members, "rank")).value_or("");
     for (const std::string_view context : scan_array(find_member(members, "context")).value_or(std::vector<std::string_view>()))
       metric.context.push_back(json_string(context).value_or(""));
     for (const std::string_view absent : scan_array(find_member(members, "absent")).value_or(std::vector<std::string_view>()))

@@ -97,6 +97,20 @@ void check_context_groups(const YamlNode& node, const Metric& metric, Diagnostic
 }
 
 /// Patterns of earlier lines to which values belong.
+void read_rank(MapReader& reader, const YamlNode& node, Metric& metric, Diagnostics& diagnostics) {
+  assign(metric.rank, reader.filled_text("rank"));
+  if (metric.rank.empty()) return;
+  if (metric.source != "pattern") {
+    diagnostics.add(reader.location_of("rank"), fmt::format("`rank` is of `pattern`, not of {}", cite(metric.source)),
+                    "leave it out");
+    return;
+  }
+  check_pattern(*node.find("rank"), metric.rank, diagnostics);
+  const RE2 pattern(metric.rank, RE2::Options(RE2::Latin1));
+  if (pattern.ok() && pattern.NumberOfCapturingGroups() != 1)
+    diagnostics.add(node.find("rank")->location, "`rank` has one group, the rank", "rank: '^\\[rank(\\d+)\\]'");
+}
+
 void read_context(MapReader& reader, Metric& metric, Diagnostics& diagnostics) {
   if (!reader.has("context")) return;
   const YamlNode* node = reader.take("context");
@@ -177,6 +191,7 @@ void check_where_groups(const YamlNode& node, const Metric& metric, Diagnostics&
   if (!pattern.ok()) return;
   std::vector<std::string> groups;
   for (const auto& [name, number] : pattern.NamedCapturingGroups()) groups.push_back(name);
+  if (!metric.rank.empty()) groups.emplace_back("rank");
   for (const std::string& context : metric.context) {
     const RE2 of_context(context, RE2::Options(RE2::Latin1));
     for (const auto& [name, number] : of_context.NamedCapturingGroups()) groups.push_back(name);
@@ -321,7 +336,7 @@ std::optional<Metric> read_formula(const YamlNode& node, bool imported, Diagnost
   }
   std::vector<std::string> of_files = metric_source_keys();
   of_files.insert(of_files.end(),
-                  {"file", "series", "index", "header", "where", "take", "skip", "absent", "decimal", "context"});
+                  {"file", "series", "index", "header", "where", "take", "skip", "absent", "decimal", "context", "rank"});
   for (const std::string& key : of_files) {
     if (reader.take(key) == nullptr) continue;
     diagnostics.add(reader.location_of(key), fmt::format("{} is about files, and a formula reads none", cite(key)),
@@ -361,13 +376,14 @@ std::optional<Metric> read_metric(const YamlNode& node, bool imported, Diagnosti
   read_comparison(reader, imported, metric, diagnostics);
   metric.series = reader.filled_text("series");
   read_context(reader, metric, diagnostics);
+  read_rank(reader, node, metric, diagnostics);
   read_index(reader, node, metric, diagnostics);
   read_header(reader, metric, diagnostics);
   read_where(reader, metric, diagnostics);
   read_take(reader, node, metric, diagnostics);
   read_absent(reader, metric, diagnostics);
   metric.decimal = read_decimal_mark(reader);
-  refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index", "header", "context"}, "metrics",
+  refuse_placeholders_in(node, {"file", "pattern", "column", "pointer", "tag", "index", "header", "context", "rank"}, "metrics",
                          "`file` is a glob: `*/metrics.csv`; or give points their own in `overrides`", diagnostics);
   reader.finish();
   return diagnostics.made() == before ? std::optional(metric) : std::nullopt;

@@ -79,6 +79,11 @@ class Cases(StudyTest):
         self.assertEqual(found["train.log"]["metrics"]["points_of_rank_0"], 6)
         self.assertIn("metric mfu_percent: all of its 6 values are absent, the first `N/A`", found["train.log"]["warnings"])
 
+    def test_02_rank(self):
+        found = self.read("02-colours-two-ranks", {"train.log": [r"name: points, pattern: 'loss: +(\S+)', rank: '^\[rank(\d+)\]', take: count"]})["train.log"]
+        self.assertEqual(found["metrics"]["points"], 6)
+        self.assertRegex(str(found["warnings"]), r"lines of rank 0 count; \d+ values of other ranks, the first of rank 3, do not")
+
     def perf(self, which, number):
         return [rf"name: {name}_{which}, pattern: '{pattern.format(number)}'{more}" for name, pattern, more in [
             ("task_clock_ms", "^ +({}) msec task-clock", ", unit: ms"), ("context_switches", "^ +({}) +context-switches", ""),

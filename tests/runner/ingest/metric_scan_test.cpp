@@ -449,3 +449,22 @@ TEST_CASE("a number in a format is none: the log begins with its source") {
        {"loss: .4\n", "{loss:4}\n", "{loss:.4}\n", "loss 5%\n", "{loss:5G}\n", "loss .5e-3\n", "5% loss 7e2\n"})
     CHECK(scan("loss[^0-9.]*([0-9.]+)", text).count == 1);
 }
+
+TEST_CASE("rank: lines of one rank count") {
+  Metric spec{"loss", "*", "loss: (\\S+)"};
+  spec.rank = "^\\[rank(\\d+)\\]";
+  const std::string text = "[rank3] loss: 5\nloss: 9\n[rank0] loss: 7\n[rank0] loss: 6\n[rank3] loss: nan\n";
+  const MetricMatches zero = scan_metric(text, spec);
+  CHECK(zero.value == 6);
+  CHECK(zero.count == 2);
+  CHECK(zero.not_finite == 0);
+  CHECK(zero.left_out == 3);
+  REQUIRE(zero.warnings.size() == 1);
+  CHECK(zero.warnings[0] ==
+        "lines of rank 0 count; 3 values of other ranks, the first of rank 3, do not: `where: {rank: 1}` chooses another");
+  spec.where = {{"rank", {Value::from_integer(3)}}};
+  const MetricMatches three = scan_metric(text, spec);
+  CHECK(three.count == 1);
+  CHECK(three.not_finite == 1);
+  CHECK(three.warnings.empty());
+}
