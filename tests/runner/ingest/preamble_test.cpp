@@ -81,7 +81,7 @@ TEST_CASE("header: JSON in a log: a document up to its end, lines with text betw
 }
 
 TEST_CASE("header: wherever the text is cut, the same is left of it") {
-  rc::check([](const std::vector<bool>& ends) {
+  CHECK(rc::check([](const std::vector<bool>& ends) {
     std::string text;
     for (const bool end : ends) text += end ? "\n" : *rc::gen::element<std::string>("a", "b", "\r");
     const auto size = *rc::gen::inRange<std::size_t>(1, 5);
@@ -91,7 +91,7 @@ TEST_CASE("header: wherever the text is cut, the same is left of it") {
     RC_ASSERT(std::count(left.begin(), left.end(), '\n') == std::count(text.begin(), text.end(), '\n'));
     RC_ASSERT(text.ends_with(
         left.substr(left.find_first_not_of('\n') == std::string::npos ? left.size() : left.find_first_not_of('\n'))));
-  });
+  }));
 }
 
 TEST_CASE("header: a long line above the data costs no more than a piece of it") {

@@ -66,7 +66,7 @@ TEST_CASE("take: a series keeps its points, `skip` or not") {
 }
 
 TEST_CASE("take: min, max and quantiles lie in order, wherever the text is cut") {
-  rc::check([](const std::vector<int>& values) {
+  CHECK(rc::check([](const std::vector<int>& values) {
     std::string text;
     for (const int value : values) text += std::to_string(value) + '\n';
     const auto low = taken("min", 0, text);
@@ -75,7 +75,7 @@ TEST_CASE("take: min, max and quantiles lie in order, wherever the text is cut")
     const auto high = taken("max", 0, text);
     RC_ASSERT(low.has_value() == !values.empty());
     if (!values.empty()) RC_ASSERT(*low <= *p25 && *p25 <= *median && *median <= *high);
-  });
+  }));
 }
 
 TEST_CASE("take: a run says what was taken, and why there is nothing") {

@@ -232,7 +232,7 @@ TEST_CASE("points of two series differ in colour or sign, also where no line joi
 TEST_CASE("texts of users are strings of gnuplot, whatever they hold") {
   CHECK(gnuplot_string("it's `id` $(id) \\ @x \"q\"") == "'it''s `id` $(id) \\ @x \"q\"'");
   CHECK(gnuplot_string("a\nb\tc") == "'a b c'");
-  rc::check("no quote ends it early, no line ends in it", [](const std::string& text) {
+  CHECK(rc::check("no quote ends it early, no line ends in it", [](const std::string& text) {
     const std::string quoted = gnuplot_string(text, 1000);
     RC_ASSERT(quoted.size() >= 2 && quoted.front() == '\'' && quoted.back() == '\'');
     const std::string inside = quoted.substr(1, quoted.size() - 2);
@@ -243,7 +243,7 @@ TEST_CASE("texts of users are strings of gnuplot, whatever they hold") {
       ++i;
     }
     RC_ASSERT(is_utf8(inside));
-  });
+  }));
 }
 
 TEST_CASE("long names lose their middle, by characters") {
@@ -253,10 +253,10 @@ TEST_CASE("long names lose their middle, by characters") {
 }
 
 TEST_CASE("HTML: whatever a text holds, no markup comes out") {
-  rc::check("no <, > or quote", [](const std::string& text) {
+  CHECK(rc::check("no <, > or quote", [](const std::string& text) {
     const std::string escaped = escape_html(text);
     RC_ASSERT(escaped.find_first_of("<>\"'") == std::string::npos);
     RC_ASSERT(is_utf8(escaped));
     RC_ASSERT(escape_url(text).find_first_of("<>\"':&") == std::string::npos);
-  });
+  }));
 }

@@ -42,18 +42,18 @@ TEST_CASE("Holm's adjusted p-values reject what the step-down rejects") {
   const std::vector<double> adjusted = holm_adjusted({0.01, 0.04, 0.03, 0.005});
   const std::vector<double> expected = {0.03, 0.06, 0.06, 0.02};  // by hand: 3 x 0.01, 1 x 0.04 raised to 2 x 0.03, 4 x 0.005
   for (std::size_t i = 0; i < expected.size(); ++i) CHECK(adjusted[i] == doctest::Approx(expected[i]));
-  rc::check("the same hypotheses at any level", [] {
+  CHECK(rc::check("the same hypotheses at any level", [] {
     const auto whole = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1000));
     std::vector<double> p_values;
     for (const int value : whole) p_values.push_back(value / 1000.0 + 0.0003);
     const auto rejected = holm(p_values, 0.05);
     const auto values = holm_adjusted(p_values);
     for (std::size_t i = 0; i < values.size(); ++i) RC_ASSERT((values[i] <= 0.05) == rejected[i]);
-  });
+  }));
 }
 
 TEST_CASE("one row: equivalent at level 5 % is the 90 % interval inside the margin") {
-  rc::check("the same verdict", [] {
+  CHECK(rc::check("the same verdict", [] {
     const auto values = [] {
       std::vector<double> list;
       for (const int value : *rc::gen::container<std::vector<int>>(6, rc::gen::inRange(1, 100000)))
@@ -66,7 +66,7 @@ TEST_CASE("one row: equivalent at level 5 % is the 90 % interval inside the marg
     const auto interval = speedup(b, a, 0.90)->interval;
     const bool inside = interval->low > 1 / (1 + margin) && interval->high < 1 + margin;
     RC_ASSERT((equivalence_p_value(a, b, margin) <= 0.05) == inside);
-  });
+  }));
 }
 
 TEST_CASE("the fewest runs that can reject: C(2n, n) against hypotheses / level") {

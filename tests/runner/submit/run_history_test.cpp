@@ -123,7 +123,7 @@ TEST_CASE("a run table counts what has ended") {
 }
 
 TEST_CASE("properties: attempts of any kind") {
-  rc::check("the attempt that counts, state and retries follow from the attempts", [] {
+  CHECK(rc::check("the attempt that counts, state and retries follow from the attempts", [] {
     RunHistory history;
     int counting = 0, last = 0, misses = 0;
     const int count = *rc::gen::inRange(0, 8);
@@ -144,5 +144,5 @@ TEST_CASE("properties: attempts of any kind") {
     RC_ASSERT((history.is_excluded() || history.is_measured_again()) == (counting == 0 && last > 0));
     if (history.is_measured_again()) RC_ASSERT(history.state() == State::planned);
     if (history.last_state() == State::lost && !history.is_closed()) RC_ASSERT(history.may_retry({.lost = 2}) == (misses <= 2));
-  });
+  }));
 }

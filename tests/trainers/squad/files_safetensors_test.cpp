@@ -376,7 +376,7 @@ TEST_CASE("safetensors: what cannot be written is refused and leaves nothing") {
 TEST_CASE("safetensors: damaged headers end in a header or a DataError, never otherwise") {
   const std::string header =
       R"({"__metadata__":{"format":"pt"},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[2,1],"data_offsets":[4,12]}})";
-  rc::check("any change of any bytes", [&] {
+  CHECK(rc::check("any change of any bytes", [&] {
     std::string text = header;
     const int changes = *rc::gen::inRange(1, 4);
     for (int i = 0; i < changes; ++i)
@@ -393,7 +393,7 @@ TEST_CASE("safetensors: damaged headers end in a header or a DataError, never ot
     } catch (const DataError& error) {
       RC_ASSERT(std::string(error.what()).rfind("error: f ", 0) == 0U);
     }
-  });
+  }));
 }
 
 }  // namespace hpcbench::train
