@@ -13,7 +13,7 @@ class Hpcbench(CMakePackage):
 
     license("Apache-2.0")
 
-    version("0.3.0", branch="main", preferred=True)
+    version("0.4.0", branch="main", preferred=True)
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
