@@ -29,7 +29,7 @@ std::uint64_t stable_number(std::string_view text) {
 
 long long milliseconds(std::optional<double> seconds) { return seconds ? static_cast<long long>(*seconds * 1000) : 0; }
 
-/// What MLflow takes as a name: letters, digits, `_`, `-`, `.`, blanks.
+/// A name that MLflow accepts: letters, digits, `_`, `-`, `.`, blanks.
 std::string mlflow_name(const std::string& name) {
   std::string made = name;
   std::replace_if(

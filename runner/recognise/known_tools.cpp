@@ -38,7 +38,7 @@ ToolResults recognise_results(const ToolFiles& files) {
   for (const KnownTool& tool : known_tools()) {
     if (auto results = tool.read(files)) {
       results->tool = tool.name;
-      if (files.is_cut()) results->left_out.push_back("files beyond the first 100,000 were not looked at");
+      if (files.is_cut()) results->left_out.push_back("files beyond the first 100,000 were not read");
       return *results;
     }
   }

@@ -51,8 +51,8 @@ bool has_outcome(const ToolColumn& column, ToolResults& results) {
   if (std::none_of(column.values.begin(), column.values.end(), is_less)) return false;
   results.entries.front().set("outcome",
                               outcome_by(column.name, {{most.c_str(), "succeeded"}, {"", "failed"}, {"*", "failed"}}));
-  results.left_out.push_back(fmt::format(
-      "rows with fewer than {} matches ({}) count as failed, as JUBE's tables do not say how a run ended", most, column.name));
+  results.left_out.push_back(
+      fmt::format("rows with fewer than {} matches ({}) count as failed, as JUBE's tables have no outcome", most, column.name));
   return true;
 }
 

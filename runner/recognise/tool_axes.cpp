@@ -23,7 +23,7 @@ using Words = std::set<std::string_view>;
 
 std::string last_part(const std::string& name) { return lower_case(name.substr(name.find_last_of("./") + 1)); }
 
-/// What tells repeats of one configuration apart.
+/// True for names that number the repeats of one configuration.
 bool numbers_repeats(const std::string& name) {
   static const Words kNames = {"seed",        "random_seed", "repeat",  "repetition", "repetition_index",
                                "rep",         "replicate",   "replica", "trial",      "repeat_index",
@@ -31,7 +31,7 @@ bool numbers_repeats(const std::string& name) {
   return kNames.contains(last_part(name));
 }
 
-/// What names a run, or tells when and where it ran.
+/// True for names of runs, times and hosts.
 bool identifies_run(const std::string& name) {
   static const Words kNames = {
       "name",       "run_name",   "run_id",      "id",      "uuid",     "hash",      "date",
@@ -79,7 +79,7 @@ bool are_sizes(const std::vector<std::string>& values) {
   });
 }
 
-/// The axis that says how large a run is; empty for a parameter that does not.
+/// Returns the size axis that a parameter stands for; empty if it is none.
 std::string size_of_name(const std::string& name, bool has_nodes) {
   static const Words kNodes = {"nodes", "n_nodes", "num_nodes", "nnodes", "nnode", "number_of_nodes"};
   static const Words kGpus = {"gpus", "n_gpus", "num_gpus", "ngpus", "gpu_count", "devices", "num_devices", "n_devices"};

@@ -31,7 +31,7 @@ struct ToolAxes {
 /// Decides what columns of tables are that do not tell: texts, numbers that repeat, and names such as `lr` are parameters.
 void decide_roles(ToolResults& results);
 
-/// Parameters with several values are axes, apart from those that name a run, number its repeats, or follow from others.
+/// Makes an axis of each parameter with several values, unless it names a run, numbers its repeats, or follows from others.
 ToolAxes find_axes(const ToolResults& results);
 
 /// A name as metrics, axes and facts may have it: `val/loss` is val_loss. `used` gets it; a second one of a name ends in `_2`.

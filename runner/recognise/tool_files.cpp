@@ -27,7 +27,7 @@ constexpr int kDeepest = 12;
 constexpr std::size_t kLargestText = std::size_t{64} << 20;
 constexpr std::size_t kHeadBytes = 64 << 10;
 
-/// Files of a folder, as paths below it. False where there are more than can be looked at.
+/// Files of a folder, as paths below it. False if there are more than the limit.
 bool list_files(const fs::path& folder, std::vector<std::string>& files) {
   std::error_code error;
   fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);

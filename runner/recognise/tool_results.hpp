@@ -19,11 +19,11 @@ struct ToolColumn {
   std::string name;                 // as the tool has it: `optim.lr`, `val/loss`
   FlowYaml source;                  // of a table the heading; of files a source, or the keys of a metric beside `name`
   std::vector<std::string> values;  // of each run; empty: it has none
-  std::string unit;                 // of a number; empty if the tool does not say
+  std::string unit;                 // of a number; empty if unknown
   std::string better = {};          // of a number: `higher` or `lower`; empty if its unit tells
 };
 
-/// What a study of a tool's results needs.
+/// The results of a tool, as a study needs them.
 struct ToolResults {
   std::string tool;               // `MLflow (file store)`
   std::vector<FlowYaml> entries;  // of `import`, maps; all get the columns

@@ -222,7 +222,7 @@ class StudyWriter {
     return text + fmt::format("report: {{metric: {}}}\n", best->name);
   }
 
-  /// The first values of the axes that say how large a run is, and of the strategy; without such, of the first group.
+  /// Returns the first values of the size axes and of the strategy; without these, of the first group.
   std::string baseline() const {
     static const std::set<std::string> kSizes = {"nodes",   "gpus_per_node", "ranks_per_node", "strategy",  "n",
                                                  "threads", "workers",       "cores",          "world_size"};

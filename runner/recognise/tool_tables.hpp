@@ -28,7 +28,7 @@ ToolTable read_csv_table(const ToolFiles& files, const std::string& file);
 /// `foms/[name=time]/value`, in place of their number.
 ToolTable read_json_table(const ToolFiles& files, const std::string& file, const std::string& rows,
                           const std::vector<std::string>& keys = {});
-/// What a query gives; empty if it fails.
+/// Returns the rows of a query; empty if it fails.
 ToolTable read_query_table(const ToolFiles& files, const std::string& file, const std::string& query);
 
 /// Whether every text that is not empty is a number; false if all are empty.

@@ -75,7 +75,7 @@ std::vector<ToolColumn> parameters_of(const ToolFiles& files, const std::vector<
   return columns;
 }
 
-/// What tells a run that stopped early where nothing else does: fewer values than others have.
+/// Counts runs with fewer values than others as stopped early, where nothing else shows how they ended.
 void require_all_values(ToolResults& results, const std::vector<long long>& counts, const std::vector<std::string>& names,
                         FlowYaml metric) {
   const long long most = *std::max_element(counts.begin(), counts.end());
@@ -147,7 +147,7 @@ std::optional<ToolResults> read_hydra(const ToolFiles& files) {
   }
   add_log_metrics(files, runs.paths, logs, results);
   results.left_out.emplace_back(
-      "how a run ended, unless its log says so: `success: {pattern: ...}` names what a whole run prints last");
+      "how a run ended, unless its log shows it: `success: {pattern: ...}` names what a whole run prints last");
   results.entries = {FlowYaml::map(
       {{"files", FlowYaml::list({files.named(runs.pattern + "/*"), files.named(runs.pattern + "/.hydra/config.yaml")})}})};
   return results;
@@ -277,7 +277,7 @@ std::string unit_of_trainer(const std::string& name) {
 
 constexpr std::string_view kLogged = "/log_history/*/";
 
-/// What a state holds by pointer: of its log the last value of each name.
+/// Returns the values of a state by pointer; of its log the last value of each name.
 std::map<std::string, std::string> values_of_state(const std::string& text) {
   std::map<std::string, std::string> values;
   for (const char* const pointer : {"/global_step", "/max_steps", "/train_batch_size", "/num_train_epochs"})

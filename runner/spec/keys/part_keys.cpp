@@ -314,7 +314,8 @@ const KeySection& import_keys() {
        {.name = "query", .kind = KeyKind::filled_text, .about = "of a table in SQLite: SELECT ..."},
        {.name = "columns",
         .kind = KeyKind::texts_or_sources,
-        .about = "of a table: axis, metric, run, fact:NAME ... and its heading, or {column, pattern}; other columns are left out",
+        .about =
+            "of a table: axis, metric, run, fact:NAME ... and its heading, or {column, pattern}; other columns are left out",
         .section = text_source_keys},
        {.name = "where", .kind = KeyKind::condition, .about = "of a table: which lines count"},
        {.name = "take",
