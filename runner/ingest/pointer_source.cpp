@@ -253,8 +253,8 @@ class PointerReader : public MetricReader {
   const std::optional<std::vector<std::string>> tokens_;
   std::optional<std::size_t> index_depth_;  // of an `index` that is a pointer: where it parts from that of the value
   std::string index_way_;                   // from there
-  bool is_converted_ = false;  // of YAML or W&B
-  long long without_index_ = 0;  // values of the file
+  bool is_converted_ = false;               // of YAML or W&B
+  long long without_index_ = 0;             // values of the file
   Mode mode_ = Mode::unknown;
   std::string text_;
   long long line_ = 1;
