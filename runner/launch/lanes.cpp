@@ -17,7 +17,7 @@ namespace {
 sigset_t batch_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) ::sigaddset(&set, signal);
   return set;
 }
 
@@ -42,6 +42,7 @@ bool Lanes::start(std::size_t work, const std::function<int()>& run) {
     ::_exit(::getppid() == parent ? run() : EXIT_FAILURE);
   }
   open_.push_back({work, pid});
+  if (suspended_) ::kill(pid, SIGTSTP);
   return true;
 }
 
@@ -71,6 +72,8 @@ std::vector<Lanes::End> Lanes::reap() {
 
 void Lanes::take_signal(int signal) {
   if (signal == SIGTERM || signal == SIGINT) asked_to_end_ = true;
+  // Slurm sends these to its own child alone: a lane that does not receive them counts the suspension as its run's time.
+  if (signal == SIGTSTP || signal == SIGCONT) suspended_ = signal == SIGTSTP;
   for (const Lane& lane : open_) ::kill(lane.pid, signal);
 }
 

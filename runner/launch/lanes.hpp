@@ -42,6 +42,7 @@ class Lanes {
   std::size_t width_;
   std::vector<Lane> open_;
   bool asked_to_end_ = false;
+  bool suspended_ = false;  // between SIGTSTP and SIGCONT
 };
 
 }  // namespace hpcbench
