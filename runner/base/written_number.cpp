@@ -266,11 +266,16 @@ static bool may_continue_time(std::string_view rest) {
   return starts_with_digit(rest.substr(at));
 }
 
+/// Whether `captured` may be the first part of a duration: `1` or `1h` of `1h 17m`.
+static bool may_be_part_of_time(std::string_view captured, std::string_view rest) {
+  if (captured.find_first_not_of("0123456789.") == std::string_view::npos) return may_continue_time(rest);
+  return rest.front() == ' ' && parse_measured_time(captured).has_value();
+}
+
 std::string_view whole_number(std::string_view text, std::size_t begin, std::size_t end, bool is_time) {
   const std::string_view captured = text.substr(begin, end - begin);
   if (captured.empty() || end >= text.size()) return captured;
-  if (is_time && may_continue_time(text.substr(end)) && starts_with_digit(captured) &&
-      captured.find_first_not_of("0123456789.") == std::string_view::npos) {
+  if (is_time && starts_with_digit(captured) && may_be_part_of_time(captured, text.substr(end))) {
     const std::size_t length = length_of_measured_time(text.substr(begin));
     if (length > captured.size()) return text.substr(begin, length);
   }

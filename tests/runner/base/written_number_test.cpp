@@ -224,6 +224,10 @@ TEST_CASE("the whole number of which a pattern took the beginning") {
   CHECK(whole("5m11.80s WALL", 1, true) == "5m11.80s");
   CHECK(whole("19m 3.52s WALL", 2, true) == "19m 3.52s");
   CHECK(whole("2-03:14:25\n", 1, true) == "2-03:14:25");
+  CHECK(whole("1h 17m total", 2, true) == "1h 17m");
+  CHECK(whole("2m 7s 450ms, 3 calls", 2, true) == "2m 7s 450ms");
+  CHECK(whole("5s 300 calls", 2, true) == "5s");
+  CHECK(whole("1h 17m total", 2, false) == "1h");
   CHECK(whole("4.9 s 5 calls", 3, true) == "4.9");
   CHECK(whole("5m11.80s WALL", 1, false) == "5");
 }
