@@ -7,7 +7,7 @@ namespace hpcbench {
 
 /// Returns the regular files that a pattern of glob(3) matches, sorted.
 std::vector<std::string> glob_files(const std::string& pattern);
-/// Returns `text` with the special characters of glob(3) escaped.
+/// Returns `text` with the special characters of glob(3) and of NamedGlob escaped.
 std::string glob_escaped(const std::string& text);
 
 /// The place outside the attempt's folder where a metric finds its files if none matches in that folder.

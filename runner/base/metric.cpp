@@ -37,6 +37,12 @@ namespace {
 constexpr std::array kSteps = {"1",        "it",        "its",   "iter",    "iters", "iteration", "iterations", "step", "steps",
                                "timestep", "timesteps", "batch", "batches", "epoch", "epochs",    "run",        "runs"};
 constexpr std::array kRateEndings = {"FLOPS", "bps", "Bps", "IOPS", "LUPS", "GUPS", "TEPS", "fps", "qps"};
+/// Words that are counted per second in names such as images_s.
+constexpr std::array kCounted = {"kb",      "mb",       "gb",      "tb",       "kib",       "mib",     "gib",    "bytes",
+                                 "mbytes",  "gbytes",   "flop",    "flops",    "mflop",     "gflop",   "tflop",  "op",
+                                 "ops",     "mop",      "it",      "its",      "req",       "reqs",    "image",  "images",
+                                 "imgs",    "sample",   "samples", "token",    "tokens",    "tok",     "frames", "query",
+                                 "queries", "requests", "records", "messages", "sequences", "examples"};
 /// Statistics behind a unit in a name: tokens_per_s_median.
 constexpr std::array kStatistics = {"mean", "median", "avg", "average", "max", "min", "last", "total"};
 
@@ -95,7 +101,10 @@ std::string unit_in_name(const std::string& name) {
   }
   if (!unit.empty() && words[words.size() - 2] == "per") return unit;
   constexpr std::array kSuffixes = {"s", "ms", "us", "ns", "sec", "msec", "usec", "nsec"};
-  return words.size() > 1 && is_word(kSuffixes, words.back()) ? words.back() : "";
+  if (words.size() < 2 || !is_word(kSuffixes, words.back())) return "";
+  // `bw_mb_s` and `images_s` may be rates.
+  const bool may_be_rate = (words.back() == "s" || words.back() == "sec") && is_word(kCounted, words[words.size() - 2]);
+  return may_be_rate ? "" : words.back();
 }
 
 std::string to_string(Better better) { return better == Better::lower ? "lower" : "higher"; }

@@ -129,9 +129,10 @@ void print_scans(const std::vector<Scan>& scans, const ScanRequest& request) {
   for (const Scan& scan : scans) {
     for (const std::string& warning : scan.warnings) say(fmt::format("{}: {}", scan.file, warning));
     if (scan.proposals.empty()) say(fmt::format("{}: no number with a label, a unit or a heading", scan.file));
-    if (scan.left_out > 0)
+    if (scan.left_out > 0) {
       say(fmt::format("{}: {} not shown{}", scan.file, counted(scan.left_out, "less likely number", "less likely numbers"),
                       request.all ? "" : "; --all shows more"));
+    }
   }
 }
 
@@ -152,9 +153,10 @@ void add_to_study(const std::string& file, const std::vector<Proposal>& proposal
 void write_proposals(const ScanRequest& request, const std::vector<Scan>& scans) {
   std::error_code error;
   if (!std::filesystem::exists(request.write, error)) {
-    if (!request.metrics.empty() || !request.file.empty() || std::count(request.files.begin(), request.files.end(), "-") > 0)
+    if (!request.metrics.empty() || !request.file.empty() || std::count(request.files.begin(), request.files.end(), "-") > 0) {
       throw InputError(fmt::format("error: there is no file {}; `hpcbench init {} --from-log LOG` writes one", request.write,
                                    request.write));
+    }
     if (!create_exclusively(request.write,
                             study_from_logs(std::filesystem::path(request.write).stem().string(), request.write, request.files),
                             kUserFile))
@@ -213,9 +215,10 @@ std::vector<Proposal> choose_proposals(const std::vector<Scan>& scans, const std
         if (found == nullptr && proposal.metric.name == name) found = &proposal;
       }
     }
-    if (found == nullptr)
+    if (found == nullptr) {
       throw InputError(
           fmt::format("error: --metric {}: no number of the files is called so{}", name, did_you_mean(name, known)));
+    }
     chosen.push_back(*found);
   }
   for (const Scan& scan : scans) {
@@ -232,6 +235,8 @@ std::vector<Proposal> choose_proposals(const std::vector<Scan>& scans, const std
 
 std::string study_from_logs(const std::string& study, const std::string& file, const std::vector<std::string>& logs) {
   namespace fs = std::filesystem;
+  if (std::find(logs.begin(), logs.end(), "-") != logs.end())
+    throw InputError("error: a study cannot import standard input: save it as a file, then --from-log FILE");
   const std::vector<Proposal> chosen = choose_proposals(scan_logs(logs, kShown), {}, logs.size() > 1 ? "*" : "");
   std::vector<LogOfStudy> of_study;
   for (const std::string& log : logs) {

@@ -128,10 +128,11 @@ std::vector<std::string> largest_group(const std::map<Key, std::vector<std::stri
   const auto most = std::max_element(groups.begin(), groups.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   for (const auto& group : groups) {
-    if (group.first != most->first)
+    if (group.first != most->first) {
       left_out.push_back(fmt::format("{} of another form, such as {}",
                                      counted(static_cast<long long>(group.second.size()), "path", "paths"),
                                      group.second.front()));
+    }
   }
   return most->second;
 }

@@ -87,11 +87,12 @@ std::optional<ToolResults> read_jube_result(const ToolFiles& files) {
     best = file;
     table = std::move(one);
   }
-  if (best.empty())
+  if (best.empty()) {
     throw InputError(
         printable(fmt::format("error: {}: tables of JUBE in the style pretty are not read: write `jube result -s csv ... > "
                               "result.csv` and import that file",
                               found.front())));
+  }
   results.is_table = true;
   results.runs = table.rows.size();
   results.entries = {table_entry(files, {best})};
@@ -312,13 +313,14 @@ std::optional<ToolResults> read_reframe_perflogs(const ToolFiles& files) {
   results.is_table = true;
   results.runs = table.rows.size();
   FlowYaml entry = table_entry(files, most->second);
-  if (table.has("result"))
+  if (table.has("result")) {
     entry.set("outcome", outcome_by("result", {{"pass", "succeeded"},
                                                {"success", "succeeded"},
                                                {"fail", "failed"},
                                                {"failure", "failed"},
                                                {"xpass", "succeeded"},
                                                {"xfail", "failed"}}));
+  }
   results.entries = {entry};
   for (const std::string& heading : table.headings) {
     std::string name;

@@ -153,9 +153,10 @@ std::optional<ToolResults> read_google_benchmark(const ToolFiles& files) {
   ToolResults results = results_of_rows(files, found, "/benchmarks/*", table);
   FlowYaml& entry = results.entries.front();
   entry.set("where", FlowYaml::map({{"run_type", "iteration"}}));
-  if (all > table.rows.size())
+  if (all > table.rows.size()) {
     results.left_out.push_back(fmt::format("{} of run_type aggregate: hpcbench computes medians from the repetitions",
                                            counted(static_cast<long long>(all - table.rows.size()), "row", "rows")));
+  }
   if (table.has("error_occurred"))
     entry.set("outcome", outcome_of("error_occurred", {{"true", "failed"}, {"false", "succeeded"}, {"", "succeeded"}}));
   entry.set("unit", FlowYaml::map({{"real_time", FlowYaml::map({{"column", "time_unit"}})},

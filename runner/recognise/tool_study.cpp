@@ -5,11 +5,11 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/metric.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "recognise/tool_axes.hpp"
 #include "recognise/tool_results.hpp"
+#include "scan/metric_name.hpp"
 
 namespace hpcbench {
 
@@ -91,8 +91,9 @@ class StudyWriter {
         results_.left_out.push_back(fmt::format("numbers beyond the first {}: the next is `{}`", kMostMetrics, column.name));
         break;
       }
-      const std::string name = name_of_column(column.name, used);
-      numbers_.push_back({name, column.unit.empty() ? unit_in_name(name) : column.unit, &column});
+      const LabelParts parts = column.unit.empty() ? parse_label(column.name) : LabelParts{};
+      const std::string name = name_of_column(parts.unit.empty() ? column.name : metric_name(parts.name, parts.unit), used);
+      numbers_.push_back({name, plain_unit(column.unit.empty() ? parts.unit : column.unit), &column});
     }
   }
 
@@ -111,7 +112,10 @@ class StudyWriter {
         together += fmt::format("{}{}: {}\n", i == 0 ? "" : "    ", axes_.axes[members[i]].name, list_of(values));
       }
     }
-    if (axes_.axes.empty()) return comment("Nothing varies between the runs: they are repeats of one configuration.") + "\n";
+    if (axes_.axes.empty()) {
+      return comment("Nothing varies between the runs: they are repeats of one configuration.") +
+             "matrix: {results: [all]}\n\n";
+    }
     std::string text = "# What varies between the runs.\n";
     if (!lone.empty()) text += "matrix:\n" + lone;
     if (!together.empty()) text += "zip:  # these vary together\n" + together;

@@ -126,9 +126,10 @@ std::optional<ToolResults> read_wandb_folder(const ToolFiles& files) {
       {{"files", files.named(folder + "*run-{run}/run-*.wandb")},
        {"outcome", FlowYaml::map({{"pointer", "/exit/exit_code"},
                                   {"is", outcome_words({{"0", "succeeded"}, {"", "failed"}, {"*", "failed"}})}})}})};
-  for (const auto& [name, values] : parameters)
+  for (const auto& [name, values] : parameters) {
     results.columns.push_back(
         {Role::parameter, name, FlowYaml::map({{"pointer", of_parameters[name]}}), in_order(values, results.runs), ""});
+  }
   for (const auto& [name, values] : numbers) {
     if (name.starts_with('_') && name != "_runtime") continue;
     const std::vector<std::string> texts = in_order(values, results.runs);
@@ -206,16 +207,18 @@ std::optional<ToolResults> read_mlflow_files(const ToolFiles& files) {
              {"pointer", "/status"},
              {"is",
               outcome_words({{"1", "ignore"}, {"2", "ignore"}, {"3", "succeeded"}, {"4", "failed"}, {"5", "cancelled"}})}})}})};
-  for (const auto& [name, values] : parameters)
+  for (const auto& [name, values] : parameters) {
     results.columns.push_back({Role::parameter, name, FlowYaml::map({{"file", "params/" + name}, {"pattern", ".+"}}),
                                in_order(values, results.runs), ""});
-  for (const auto& [name, values] : numbers)
+  }
+  for (const auto& [name, values] : numbers) {
     results.columns.push_back({Role::number, name,
                                FlowYaml::map({{"file", "metrics/" + name},
                                               {"pattern", R"(^\d+ (\S+) (?P<step>-?\d+))"},
                                               {"index", "step"},
                                               {"series", "step"}}),
                                in_order(values, results.runs), ""});
+  }
   return results;
 }
 

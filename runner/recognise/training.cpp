@@ -190,10 +190,11 @@ std::optional<ToolResults> read_lightning(const ToolFiles& files) {
     }
   }
   for (const auto& [heading, values] : last) {
-    if (are_numbers(values))
+    if (are_numbers(values)) {
       results.columns.push_back(
           {Role::number, heading,
            FlowYaml::map({{"file", "metrics.csv"}, {"column", heading}, {"index", index}, {"series", index}}), values, ""});
+    }
   }
   require_all_values(results, counts, names.paths, FlowYaml::map({{"file", "metrics.csv"}, {"column", index}}));
   return results;

@@ -92,9 +92,10 @@ Judgement judge_clock(const Table& table, const WarningContext& context) {
   const auto imported = [](const Row& row) { return row.source != "measured"; };
   if (std::any_of(table.rows.begin(), table.rows.end(), imported))
     return {RuleVerdict::not_met, "hpcbench does not know how imported results were measured: state it"};
-  if (clock.empty())
+  if (clock.empty()) {
     return {RuleVerdict::not_met,
             fmt::format("`{}` is read from the program's output: state how it is measured", table.metric)};
+  }
   return {RuleVerdict::met, clock};
 }
 

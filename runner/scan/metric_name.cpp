@@ -70,6 +70,20 @@ std::string cut_unit(std::string& label) {
   return "";
 }
 
+/// Returns a rate among the words of a label, `MB/s` of `Best Rate MB/s`, and cuts it from the label; empty if it has none.
+std::string cut_rate(std::string& label) {
+  for (std::size_t end = label.size(), begin = 0; end > 0; end = begin == 0 ? 0 : begin - 1) {
+    const std::size_t blank = label.rfind(' ', end - 1);
+    begin = blank == std::string::npos ? 0 : blank + 1;
+    const std::string word = label.substr(begin, end - begin);
+    const std::size_t slash = word.rfind('/');
+    if (slash == std::string::npos || !is_unit_of_time(word.substr(slash + 1)) || !is_unit_text(word)) continue;
+    label.erase(begin, end - begin);
+    return word;
+  }
+  return "";
+}
+
 /// The unit that a word means by itself.
 std::string unit_of_word(std::string_view name) {
   constexpr std::array kRates = {
@@ -111,6 +125,7 @@ LabelParts parse_label(std::string_view label) {
   if (const std::size_t pair = text.find("\": \""); pair != std::string::npos)  // `"key": "accuracy", "value"`
     text = text.substr(pair + 4, text.find('"', pair + 4) - pair - 4);
   parts.unit = cut_unit(text);
+  if (parts.unit.empty()) parts.unit = cut_rate(text);
   for (std::size_t open = text.find('('); open != std::string::npos; open = text.find('(', open)) {
     const std::size_t close = text.find(')', open);
     if (close == std::string::npos) break;

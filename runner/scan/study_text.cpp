@@ -119,9 +119,10 @@ std::string with_metrics(const std::string& text, const std::string& file, const
   for (const YamlNode& item : metrics->items) {
     const YamlNode* name = item.find("name");
     for (const Proposal& proposal : proposals) {
-      if (name != nullptr && name->text == proposal.metric.name)
+      if (name != nullptr && name->text == proposal.metric.name) {
         refuse(name->location, fmt::format("there is a metric {} already", name->text),
                "rename it, or choose others with --metric");
+      }
     }
   }
   const std::string& whole = source->text();
@@ -131,9 +132,10 @@ std::string with_metrics(const std::string& text, const std::string& file, const
       metrics->is_list() && !metrics->items.empty() &&
       source->line_at(metrics->items.front().location.offset, &line_begin).find('-') != std::string_view::npos &&
       line_begin > key.offset;
-  if (!is_block)
+  if (!is_block) {
     refuse(key, "lines can only be added to `metrics` whose entries stand in lines of their own",
            "write each as `- {name: ...}` in its own line");
+  }
   const std::size_t indent = whole.find('-', line_begin) - line_begin;
   const std::size_t end = end_of_block(whole, key.offset, indent);
   const std::string added = lines_of(proposals, std::string(indent, ' '), line_end);

@@ -121,9 +121,10 @@ void TextScan::take_header(std::string_view line, const std::vector<std::string_
   for (std::string_view cell : cells) {
     header.begins.push_back(static_cast<std::size_t>(cell.data() - line.data()));
     header.ends.push_back(header.begins.back() + cell.size());
-    if (cell.starts_with('#'))
+    if (cell.starts_with('#')) {
       cell =
           trim(cell.substr(cell.find_first_not_of('#') == std::string_view::npos ? cell.size() : cell.find_first_not_of('#')));
+    }
     if (cell.empty() && header.cells.empty()) {
       header.begins.pop_back();
       header.ends.pop_back();

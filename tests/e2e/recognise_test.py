@@ -248,6 +248,15 @@ class Others(Recognised):
         self.assertFalse((self.folder / "study.yaml").exists())
         self.assertIn("no folder or file", self.hpcbench("init", "study.yaml", "--import", "gone", code=2).stderr)
 
+    def test_rates_per_second_are_rates_and_one_configuration_is_a_study(self):
+        for name, rate in (("old", 116), ("new", 96)):
+            lines = [f"16,{rate + seed / 10},{seed}" for seed in range(6)]
+            self.write(f"{name}.csv", "\n".join(["batch,images/s,seed", *lines, ""]))
+            self.hpcbench("init", f"{name}.yaml", "--import", f"{name}.csv")
+        self.assertEqual(self.report("old.yaml")["unit"], "images/s")
+        gate = self.hpcbench("compare", "old.yaml", "new.yaml", "--fail-if", "slower > 5%", code=1).stdout
+        self.assertIn("slower (fails)", gate)
+
     def test_an_existing_file_stays(self):
         self.write("study.yaml", "mine")
         shutil.copytree(STORES / "hyperfine", self.folder / "old")

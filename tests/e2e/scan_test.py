@@ -154,6 +154,16 @@ class Scan(StudyTest):
         for value in ("997.45", "5251.75", "1046.26"):
             self.assertIn(value, table)
 
+    def test_a_log_is_one_file_whatever_its_name(self):
+        for name, loss in (("{x}.log", 1), ("other.log", 9), ("a*.log", 2), ("ab.log", 8)):
+            self.write(name, f"step 1 loss: {loss + 0.5}\nstep 2 loss: {loss}\n")
+        for name, loss in (("{x}.log", 1), ("a*.log", 2)):
+            self.hpcbench("init", f"log{loss}.yaml", "--from-log", name)
+            row, = self.report(f"log{loss}.yaml")["rows"]
+            self.assertEqual((row["n"], row["median"]), (1, loss), name)
+        refused = self.hpcbench("init", "stdin.yaml", "--from-log", "-", code=2)
+        self.assertIn("save it as a file", refused.stderr)
+
     def test_init_with_a_command_reads_its_output(self):
         self.write("train.log", "step 1 loss 2.5\nstep 2 loss 1.5\ntotal time: 3.5 s\n")
         program = "import sys; print(f'step 1 loss 7.5\\nstep 2 loss 0.{sys.argv[1]}\\ntotal time: 4.5 s')"

@@ -45,6 +45,9 @@ TEST_CASE("without such a unit the name says it") {
   CHECK(kind_text("train_s", "") == "lower steps");
   for (const char* name : {"accuracy", "val_loss", "bytes_sent_per_step", "energy_wh_per_sample", "s", "loss_min", "gpus"})
     CHECK_MESSAGE(kind_text(name, "") == "-", name);
+  // Rates or times: a guess would invert gates.
+  for (const char* name : {"images_s", "bw_mb_s", "load_images_s", "req_sec"}) CHECK_MESSAGE(kind_text(name, "") == "-", name);
+  CHECK(kind_text("kept_steps_s", "") == "lower steps");
   CHECK(kind_text("tokens_per_s", "%") == "-");
 }
 

@@ -160,11 +160,18 @@ TEST_CASE("scan: the numbers that people want come first, settings and counters 
   const std::vector<std::string> names = names_of(log);
   REQUIRE(names.size() > 6);
   const std::vector<std::string> first(names.begin(), names.begin() + 3);
-  for (const char* const name : {"tokens_s", "loss", "total_time_s"}) CHECK(std::count(first.begin(), first.end(), name) == 1);
+  for (const char* const name : {"tokens_per_s", "loss", "total_time_s"})
+    CHECK(std::count(first.begin(), first.end(), name) == 1);
 }
 
 TEST_CASE("scan: names are metric names, also of odd labels") {
   CHECK(parse_label("CurrSamplesPerSec").name == "curr_samples_per_sec");
+  CHECK(parse_label("images/s").unit == "images/s");
+  CHECK(parse_label("Requests/sec").unit == "Requests/sec");
+  CHECK(parse_label("Best Rate MB/s").unit == "MB/s");
+  CHECK(parse_label("Mop/s total").unit == "Mop/s");
+  CHECK(parse_label("Mop/s total").name == "total");
+  CHECK(parse_label("train/loss").unit.empty());
   CHECK(parse_label("Elapsed (wall clock) time (h:mm:ss or m:ss)").name == "elapsed_wall_clock_time");
   CHECK(parse_label("99.00 percentile latency (ns)").name == "p99_00_percentile_latency");
   CHECK(metric_name("", "GB/s") == "gb_per_s");
