@@ -132,9 +132,9 @@ class RuleCheck {
       return;
     }
     const long long others = ended - outcomes.of(State::succeeded);
-    if (others > rule.threshold) {
+    if (static_cast<double>(others) > rule.threshold) {
       found.state = GateState::fails;
-    } else if (others + unfinished + not_begun > rule.threshold) {
+    } else if (static_cast<double>(others + unfinished + not_begun) > rule.threshold) {
       found.state = GateState::undecided;
       found.reason = why_not_ended(*row.b, unfinished, not_begun);
       return;
@@ -263,10 +263,10 @@ SideRuns runs_of_side(const Row* row, const Table& side) {
   runs.set_aside = row->runs_left_out();
   for (const auto& [state, count] : row->counts.outcomes) {
     if (state != State::succeeded) {
-      (is_outcome(state) ? runs.failed : runs.unfinished) += count;
+      (is_outcome(state) ? runs.failed : runs.unfinished) += static_cast<int>(count);
       parts.push_back(fmt::format("{} {}", count, shown_name(state)));
     } else if (count > runs.with_value) {
-      runs.without_value = count - runs.with_value;
+      runs.without_value = static_cast<int>(count) - runs.with_value;
       parts.push_back(fmt::format("{} succeeded without a value{}", runs.without_value,
                                   side.looks.empty() ? "" : " or after the last look"));
       if (runs.nan > 0) parts.back() += fmt::format(" ({} nan)", runs.nan);

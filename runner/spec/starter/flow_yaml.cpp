@@ -15,10 +15,10 @@ FlowYaml FlowYaml::list(std::vector<FlowYaml> items) {
   return all;
 }
 
-FlowYaml FlowYaml::map(std::vector<std::pair<std::string, FlowYaml>> members) {
+FlowYaml FlowYaml::map(const std::vector<std::pair<std::string, FlowYaml>>& members) {
   FlowYaml all;
   all.kind = Kind::map;
-  for (auto& [name, value] : members) all.set(name, std::move(value));
+  for (const auto& [name, value] : members) all.set(name, value);
   return all;
 }
 

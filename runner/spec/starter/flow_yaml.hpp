@@ -15,7 +15,7 @@ struct FlowYaml {
   FlowYaml(const char* word) : text(word) {}             // NOLINT(google-explicit-constructor): data of tables
   FlowYaml(std::string word) : text(std::move(word)) {}  // NOLINT(google-explicit-constructor)
   static FlowYaml list(std::vector<FlowYaml> items);
-  static FlowYaml map(std::vector<std::pair<std::string, FlowYaml>> members = {});
+  static FlowYaml map(const std::vector<std::pair<std::string, FlowYaml>>& members = {});
 
   /// Of a map: adds a member, or replaces it.
   FlowYaml& set(std::string_view name, FlowYaml value);
