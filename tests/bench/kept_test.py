@@ -227,7 +227,7 @@ class CommandTests(unittest.TestCase):
         self.assertIn("cut off of another command (options: repeats None there, 7 now): measure into another file (--save OTHER)", words)
         self.assertEqual(self.file.read_text(), kept_text)
         self.assertTrue(self.data.exists())
-        self.assertIn("no other table takes its place", self.run_it("--saved", str(self.file), code=2))
+        self.assertIn("is an unfinished table: repeat the command that measures it", self.run_it("--saved", str(self.file), code=2))
         told = self.told()
         told["same"]["commit"] = "another"
         self.file.write_text(json.dumps(told))
