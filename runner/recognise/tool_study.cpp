@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/metric.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "recognise/tool_axes.hpp"
