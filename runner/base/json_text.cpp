@@ -244,6 +244,12 @@ std::string bindings_json(const Bindings& bindings) {
   return json.end().take();
 }
 
+std::string json_pointer_token(std::string_view name) {
+  std::string token;
+  for (const char c : name) token += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return token;
+}
+
 std::optional<std::vector<std::string>> json_pointer_tokens(std::string_view pointer) {
   std::vector<std::string> tokens;
   if (pointer.empty()) return tokens;

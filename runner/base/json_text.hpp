@@ -48,6 +48,8 @@ std::map<std::string, std::string> read_texts_object(std::string_view object);
 std::optional<bool> json_flag(std::string_view value);
 /// Returns the scalar at a JSON pointer (RFC 6901) without `*`, as json_scalar_text; nullopt if it does not exist.
 std::optional<std::string> json_text_at(std::string_view value, std::string_view pointer);
+/// Returns a member's name as a token of a JSON pointer: `a~1b` for `a/b`.
+std::string json_pointer_token(std::string_view name);
 /// Returns the tokens of a JSON pointer; nullopt if the text is not a pointer.
 std::optional<std::vector<std::string>> json_pointer_tokens(std::string_view pointer);
 /// Returns an index of an array: `0`, `17`, without leading zeros.

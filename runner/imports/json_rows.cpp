@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/byte_order_mark.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "imports/table_rows.hpp"
 #include "ingest/line_reader.hpp"
+#include "ingest/unpacked_file.hpp"
 
 namespace hpcbench {
 
@@ -22,12 +22,6 @@ namespace {
 constexpr std::size_t kLargestDocument = std::size_t{64} << 20;
 constexpr std::size_t kMostColumns = 10'000;
 constexpr std::size_t kMostCells = 20'000'000;  // of all rows
-
-std::string escaped_token(std::string_view token) {
-  std::string out;
-  for (const char c : token) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return out;
-}
 
 using Cells = std::map<std::string, std::string, std::less<>>;
 
@@ -38,7 +32,7 @@ void flatten(std::string_view value, const std::string& name, std::string_view l
   if (value.starts_with('{') && scan_object(value, members)) {
     for (const JsonMember& member : members) {
       if (member.value.data() != left_out.data())
-        flatten(member.value, prefix + escaped_token(json_member_name(member)), {}, cells);
+        flatten(member.value, prefix + json_pointer_token(json_member_name(member)), {}, cells);
     }
     return;
   }
@@ -123,7 +117,7 @@ class JsonTable {
     row.line = first_line_ + std::count(document_.data() + counted_to_, value.data(), '\n') + lines_counted_;
     lines_counted_ = row.line - first_line_;
     counted_to_ = static_cast<std::size_t>(value.data() - document_.data());
-    flatten(value, value.starts_with('{') || value.starts_with('[') ? "" : escaped_token(name), {}, row.cells);
+    flatten(value, value.starts_with('{') || value.starts_with('[') ? "" : json_pointer_token(name), {}, row.cells);
     std::string_view inner = value;
     for (auto outer = around_.rbegin(); outer != around_.rend(); ++outer) {
       if (outer->starts_with('{')) flatten(*outer, "", inner, row.cells);
@@ -160,27 +154,17 @@ class JsonTable {
   std::vector<JsonRow> rows_;
 };
 
-std::string unpacked(const std::string& path) {
-  for (const std::string_view ending : {".gz", ".zst"}) {
-    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
-  }
-  return path;
-}
-
 }  // namespace
 
-bool is_json_table(const std::string& path) { return unpacked(path).ends_with(".json") || unpacked(path).ends_with(".jsonl"); }
+bool is_json_table(const std::string& path) {
+  return unpacked_name(path).ends_with(".json") || unpacked_name(path).ends_with(".jsonl");
+}
 
 void read_json_rows(const std::string& path, const std::string& rows, const std::vector<std::string>& wanted,
                     const RowTaker& taker) {
   std::string text;
-  const auto unreadable = read_lines(path, [&](std::string_view piece) {
-    text += piece;
-    return text.size() <= kLargestDocument;
-  });
-  if (unreadable) return taker.problem(1, *unreadable);
+  if (const auto unreadable = read_text(path, kLargestDocument, text)) return taker.problem(1, *unreadable);
   if (text.size() > kLargestDocument) return taker.problem(1, "more than 64 MiB of JSON in one table");
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   const std::vector<std::string> tokens = json_pointer_tokens(rows).value_or(std::vector<std::string>());
   JsonTable table(wanted, taker);
   const std::size_t first_end = text.find('\n', text.find_first_not_of(" \t\r\n"));

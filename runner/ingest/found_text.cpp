@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/byte_order_mark.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "ingest/line_reader.hpp"
@@ -69,13 +68,8 @@ void find_pattern(const std::string& file, const std::string& name, const RE2& p
 
 void find_pointer(const std::string& file, const std::string& name, const std::string& pointer, TextCollector& texts) {
   std::string text;
-  const auto problem = read_lines(file, [&](std::string_view piece) {
-    text += piece;
-    return text.size() <= kLargestText;
-  });
-  if (problem) return texts.fail(fmt::format("{}: {}", name, *problem));
+  if (const auto problem = read_text(file, kLargestText, text)) return texts.fail(fmt::format("{}: {}", name, *problem));
   if (text.size() > kLargestText) return texts.fail(name + ": more than 64 MiB: not read");
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   if (is_yaml_name(name) || is_wandb_name(name)) {
     std::string why;
     text = is_yaml_name(name) ? yaml_as_json(text, why) : wandb_as_json(text, why);

@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
+#include "base/byte_order_mark.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "ingest/unpacked_file.hpp"
@@ -78,6 +80,16 @@ std::optional<std::string> read_lines(const std::string& path, const std::functi
   }
   if (held > 0) take(std::string_view(buffer.data(), held));
   return std::nullopt;
+}
+
+std::optional<std::string> read_text(const std::string& path, std::size_t largest, std::string& text) {
+  text.clear();
+  bool is_first = true;
+  return read_lines(path, [&](std::string_view piece) {
+    if (std::exchange(is_first, false) && piece.starts_with(kByteOrderMark)) piece.remove_prefix(kByteOrderMark.size());
+    text += piece;
+    return text.size() <= largest;
+  });
 }
 
 std::optional<std::string> read_small_file(const std::string& path, std::string& problem) {

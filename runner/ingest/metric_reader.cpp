@@ -11,6 +11,7 @@
 #include "ingest/line_reader.hpp"
 #include "ingest/metric_scan.hpp"
 #include "ingest/preamble.hpp"
+#include "ingest/unpacked_file.hpp"
 #include "ingest/yaml_json.hpp"
 
 namespace hpcbench {
@@ -21,14 +22,6 @@ constexpr long long kWarningsPerFile = 10;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr double kLargestIndex = 9e15;  // doubles are whole numbers up to 2^53
 constexpr std::size_t kLongestWord = 200;
-
-/// `metrics.csv.gz` is CSV: files are unpacked while they are read.
-std::string_view unpacked_name(std::string_view name) {
-  for (const std::string_view ending : {".gz", ".zst"}) {
-    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
-  }
-  return name;
-}
 
 bool is_json_name(std::string_view name) {
   return unpacked_name(name).ends_with(".json") || unpacked_name(name).ends_with(".jsonl");

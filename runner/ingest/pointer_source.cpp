@@ -20,12 +20,6 @@ std::string plain_key(std::string_view key) {
   return key.find('\\') == std::string_view::npos ? std::string(key) : json_unquote(fmt::format("\"{}\"", key));
 }
 
-std::string escaped_token(const std::string& token) {
-  std::string out;
-  for (const char c : token) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return out;
-}
-
 long long count_lines(std::string_view text) { return 1 + std::count(text.begin(), text.end(), '\n'); }
 
 /// Values in a JSON document, or in JSON lines: the first line that is not blank says which. Under `header` JSON stands in the
@@ -39,7 +33,7 @@ class PointerReader : public MetricReader {
     std::size_t shared = 0;
     while (shared < of_index->size() && shared < tokens_->size() && (*of_index)[shared] == (*tokens_)[shared]) ++shared;
     index_depth_ = shared;
-    for (std::size_t i = shared; i < of_index->size(); ++i) index_way_ += '/' + escaped_token((*of_index)[i]);
+    for (std::size_t i = shared; i < of_index->size(); ++i) index_way_ += '/' + json_pointer_token((*of_index)[i]);
   }
 
   std::optional<std::string> error() const override {

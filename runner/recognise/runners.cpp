@@ -21,10 +21,16 @@ namespace {
 
 using Role = ToolColumn::Role;
 
-FlowYaml outcome_by(const std::string& column, std::initializer_list<std::pair<const char*, const char*>> words) {
-  FlowYaml is = FlowYaml::map();
-  for (const auto& [word, outcome] : words) is.set(word, outcome);
-  return FlowYaml::map({{"column", column}, {"is", is}});
+/// The outcomes in ReFrame's reports and databases.
+FlowYaml outcome_of_reframe() {
+  return outcome_by("result", {{"pass", "succeeded"},
+                               {"success", "succeeded"},
+                               {"fail", "failed"},
+                               {"failure", "failed"},
+                               {"xpass", "succeeded"},
+                               {"xfail", "failed"},
+                               {"skip", "ignore"},
+                               {"aborted", "cancelled"}});
 }
 
 /// `time_avg[s]` is time_avg in s.
@@ -49,8 +55,7 @@ bool has_outcome(const ToolColumn& column, ToolResults& results) {
   }
   const auto is_less = [&](const std::string& value) { return value != most; };
   if (std::none_of(column.values.begin(), column.values.end(), is_less)) return false;
-  results.entries.front().set("outcome",
-                              outcome_by(column.name, {{most.c_str(), "succeeded"}, {"", "failed"}, {"*", "failed"}}));
+  results.entries.front().set("outcome", outcome_by(column.name, {{most, "succeeded"}, {"", "failed"}, {"*", "failed"}}));
   results.left_out.push_back(
       fmt::format("rows with fewer than {} matches ({}) count as failed, as JUBE's tables have no outcome", most, column.name));
   return true;
@@ -213,21 +218,11 @@ std::optional<ToolResults> read_reframe_report(const ToolFiles& files) {
   const std::string rows = "/runs/*/testcases/*";
   ToolTable table;
   for (const std::string& file : found) table.add(read_json_table(files, file, rows));
-  ToolResults results;
-  results.is_table = true;
-  results.runs = table.rows.size();
-  FlowYaml entry = table_entry(files, found);
+  ToolResults results = results_of_table(files, found, table);
+  FlowYaml& entry = results.entries.front();
   entry.set("rows", rows);
-  entry.set("outcome", outcome_by("result", {{"pass", "succeeded"},
-                                             {"success", "succeeded"},
-                                             {"fail", "failed"},
-                                             {"failure", "failed"},
-                                             {"xpass", "succeeded"},
-                                             {"xfail", "failed"},
-                                             {"skip", "ignore"},
-                                             {"aborted", "cancelled"}}));
+  entry.set("outcome", outcome_of_reframe());
   entry.set("columns", FlowYaml::map({{"id", "uuid"}}));
-  results.entries = {entry};
   add_test_parameters(table, "", results);
   add_perf_values(table, results);
   return results;
@@ -262,21 +257,11 @@ std::optional<ToolResults> read_reframe_database(const ToolFiles& files) {
     }
     query += ' ' + cases;
     const ToolTable table = read_query_table(files, file, query);
-    ToolResults results;
-    results.is_table = true;
-    results.runs = table.rows.size();
-    FlowYaml entry = table_entry(files, {file});
+    ToolResults results = results_of_table(files, {file}, table);
+    FlowYaml& entry = results.entries.front();
     entry.set("query", query);
-    entry.set("outcome", outcome_by("result", {{"pass", "succeeded"},
-                                               {"success", "succeeded"},
-                                               {"fail", "failed"},
-                                               {"failure", "failed"},
-                                               {"xpass", "succeeded"},
-                                               {"xfail", "failed"},
-                                               {"skip", "ignore"},
-                                               {"aborted", "cancelled"}}));
+    entry.set("outcome", outcome_of_reframe());
     entry.set("columns", FlowYaml::map({{"id", "id"}}));
-    results.entries = {entry};
     for (const std::string& heading : table.headings) {
       if (heading.starts_with("perf ")) {
         ToolColumn column = table_column(table, heading, Role::number, units[heading.substr(5)]);
@@ -304,15 +289,13 @@ std::optional<ToolResults> read_reframe_perflogs(const ToolFiles& files) {
   if (by_header.empty()) return std::nullopt;
   const auto most = std::max_element(by_header.begin(), by_header.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  ToolResults results;
+  ToolTable table;
+  for (const std::string& file : most->second) table.add(read_csv_table(files, file));
+  ToolResults results = results_of_table(files, most->second, table);
   for (const auto& [header, found] : by_header) {
     if (header != most->first) results.left_out.push_back(fmt::format("{}: a test with other columns", join(found, ", ")));
   }
-  ToolTable table;
-  for (const std::string& file : most->second) table.add(read_csv_table(files, file));
-  results.is_table = true;
-  results.runs = table.rows.size();
-  FlowYaml entry = table_entry(files, most->second);
+  FlowYaml& entry = results.entries.front();
   if (table.has("result")) {
     entry.set("outcome", outcome_by("result", {{"pass", "succeeded"},
                                                {"success", "succeeded"},
@@ -321,7 +304,6 @@ std::optional<ToolResults> read_reframe_perflogs(const ToolFiles& files) {
                                                {"xpass", "succeeded"},
                                                {"xfail", "failed"}}));
   }
-  results.entries = {entry};
   for (const std::string& heading : table.headings) {
     std::string name;
     if (RE2::FullMatch(heading, R"((\w+)_value)", &name)) {
@@ -345,23 +327,21 @@ std::optional<ToolResults> read_ramble(const ToolFiles& files) {
     if (!json_values_at(files.text(file), "/experiments/*/RAMBLE_STATUS").empty()) found.push_back(file);
   }
   if (found.empty()) return std::nullopt;
-  ToolResults results;
+  std::vector<std::string> left_out;
   if (const auto latest = std::find_if(found.begin(), found.end(),
                                        [](const std::string& file) { return file.ends_with("results.latest.json"); });
       latest != found.end()) {
-    if (found.size() > 1)
-      results.left_out.push_back(fmt::format("{} other results: results.latest.json counts", found.size() - 1));
+    if (found.size() > 1) left_out.push_back(fmt::format("{} other results: results.latest.json counts", found.size() - 1));
     found = {*latest};
   }
   ToolTable table;
   for (const std::string& file : found) table.add(read_json_table(files, file, "/experiments/*", {"name"}));
-  results.is_table = true;
-  results.runs = table.rows.size();
-  FlowYaml entry = table_entry(files, found);
+  ToolResults results = results_of_table(files, found, table);
+  results.left_out = std::move(left_out);
+  FlowYaml& entry = results.entries.front();
   entry.set("rows", "/experiments/*");
   entry.set("outcome", outcome_by("RAMBLE_STATUS", {{"SUCCESS", "succeeded"}, {"FAILED", "failed"}, {"UNKNOWN", "ignore"}}));
   entry.set("columns", FlowYaml::map({{"run", "name"}}));
-  results.entries = {entry};
   static const std::set<std::string> kOwn = {"name",
                                              "RAMBLE_STATUS",
                                              "N_REPEATS",
@@ -398,10 +378,7 @@ std::optional<ToolResults> read_plain_table(const ToolFiles& files) {
   const std::string& file = files.all().front();
   const ToolTable table = read_csv_table(files, file);
   if (table.headings.size() < 2 || table.rows.empty()) return std::nullopt;
-  ToolResults results;
-  results.is_table = true;
-  results.runs = table.rows.size();
-  results.entries = {table_entry(files, {file})};
+  ToolResults results = results_of_table(files, {file}, table);
   for (const std::string& heading : table.headings) {
     ToolColumn column = table_column(table, heading, Role::either);
     take_unit_of_heading(column);

@@ -30,6 +30,14 @@ std::vector<std::string> json_files_with(const ToolFiles& files, std::initialize
   return found;
 }
 
+/// Those of them in which a pointer names a value.
+std::vector<std::string> json_files_with(const ToolFiles& files, std::initializer_list<const char*> members,
+                                         const std::string& pointer) {
+  std::vector<std::string> found = json_files_with(files, members);
+  std::erase_if(found, [&](const std::string& file) { return json_values_at(files.text(file), pointer).empty(); });
+  return found;
+}
+
 /// The rows of several files as one table.
 ToolTable rows_of_files(const ToolFiles& files, const std::vector<std::string>& found, const std::string& rows,
                         const std::vector<std::string>& keys = {}) {
@@ -40,12 +48,8 @@ ToolTable rows_of_files(const ToolFiles& files, const std::vector<std::string>& 
 
 ToolResults results_of_rows(const ToolFiles& files, const std::vector<std::string>& found, const std::string& rows,
                             const ToolTable& table) {
-  ToolResults results;
-  results.is_table = true;
-  results.runs = table.rows.size();
-  FlowYaml entry = table_entry(files, found);
-  if (!rows.empty()) entry.set("rows", rows);
-  results.entries = {entry};
+  ToolResults results = results_of_table(files, found, table);
+  if (!rows.empty()) results.entries.front().set("rows", rows);
   return results;
 }
 
@@ -67,24 +71,15 @@ void add_number(const ToolTable& table, const std::string& heading, const std::s
   results.columns.push_back(std::move(column));
 }
 
-FlowYaml outcome_of(const std::string& column, std::initializer_list<std::pair<const char*, const char*>> words) {
-  FlowYaml is = FlowYaml::map();
-  for (const auto& [word, outcome] : words) is.set(word, outcome);
-  return FlowYaml::map({{"column", column}, {"is", is}});
-}
-
 }  // namespace
 
 std::optional<ToolResults> read_hyperfine(const ToolFiles& files) {
-  std::vector<std::string> found;
-  for (const std::string& file : json_files_with(files, {"results"})) {
-    if (!json_values_at(files.text(file), "/results/*/times/*").empty()) found.push_back(file);
-  }
+  const std::vector<std::string> found = json_files_with(files, {"results"}, "/results/*/times/*");
   if (found.empty()) return std::nullopt;
   const std::string rows = "/results/*/times/*";
   const ToolTable table = rows_of_files(files, found, rows);
   ToolResults results = results_of_rows(files, found, rows, table);
-  results.entries.front().set("outcome", outcome_of("exit_codes/*", {{"0", "succeeded"}, {"", "succeeded"}, {"*", "failed"}}));
+  results.entries.front().set("outcome", outcome_by("exit_codes/*", {{"0", "succeeded"}, {"", "succeeded"}, {"*", "failed"}}));
   add_parameters(table, "parameters/", results);
   const bool has_parameters = !results.columns.empty();
   results.columns.push_back(table_column(table, "command", Role::parameter));
@@ -142,10 +137,7 @@ void add_benchmark_arguments(const ToolTable& table, ToolResults& results) {
 }  // namespace
 
 std::optional<ToolResults> read_google_benchmark(const ToolFiles& files) {
-  std::vector<std::string> found;
-  for (const std::string& file : json_files_with(files, {"context", "benchmarks"})) {
-    if (!json_values_at(files.text(file), "/benchmarks/*/run_type").empty()) found.push_back(file);
-  }
+  const std::vector<std::string> found = json_files_with(files, {"context", "benchmarks"}, "/benchmarks/*/run_type");
   if (found.empty()) return std::nullopt;
   ToolTable table = rows_of_files(files, found, "/benchmarks/*");
   const std::size_t all = table.rows.size();
@@ -158,7 +150,7 @@ std::optional<ToolResults> read_google_benchmark(const ToolFiles& files) {
                                            counted(static_cast<long long>(all - table.rows.size()), "row", "rows")));
   }
   if (table.has("error_occurred"))
-    entry.set("outcome", outcome_of("error_occurred", {{"true", "failed"}, {"false", "succeeded"}, {"", "succeeded"}}));
+    entry.set("outcome", outcome_by("error_occurred", {{"true", "failed"}, {"false", "succeeded"}, {"", "succeeded"}}));
   entry.set("unit", FlowYaml::map({{"real_time", FlowYaml::map({{"column", "time_unit"}})},
                                    {"cpu_time", FlowYaml::map({{"column", "time_unit"}})}}));
   add_benchmark_arguments(table, results);
@@ -194,10 +186,7 @@ std::optional<ToolResults> read_google_benchmark(const ToolFiles& files) {
 }
 
 std::optional<ToolResults> read_pytest_benchmark(const ToolFiles& files) {
-  std::vector<std::string> found;
-  for (const std::string& file : json_files_with(files, {"machine_info", "benchmarks"})) {
-    if (!json_values_at(files.text(file), "/benchmarks/*/stats/median").empty()) found.push_back(file);
-  }
+  const std::vector<std::string> found = json_files_with(files, {"machine_info", "benchmarks"}, "/benchmarks/*/stats/median");
   if (found.empty()) return std::nullopt;
   const ToolTable table = rows_of_files(files, found, "/benchmarks/*");
   ToolResults results = results_of_rows(files, found, "/benchmarks/*", table);
@@ -216,15 +205,12 @@ std::optional<ToolResults> read_pytest_benchmark(const ToolFiles& files) {
 }
 
 std::optional<ToolResults> read_nvbench(const ToolFiles& files) {
-  std::vector<std::string> found;
-  for (const std::string& file : json_files_with(files, {"devices", "benchmarks"})) {
-    if (!json_values_at(files.text(file), "/benchmarks/*/states/*").empty()) found.push_back(file);
-  }
+  const std::vector<std::string> found = json_files_with(files, {"devices", "benchmarks"}, "/benchmarks/*/states/*");
   if (found.empty()) return std::nullopt;
   const std::string rows = "/benchmarks/*/states/*";
   const ToolTable table = rows_of_files(files, found, rows, {"tag", "name"});
   ToolResults results = results_of_rows(files, found, rows, table);
-  results.entries.front().set("outcome", outcome_of("is_skipped", {{"false", "succeeded"}, {"true", "failed"}}));
+  results.entries.front().set("outcome", outcome_by("is_skipped", {{"false", "succeeded"}, {"true", "failed"}}));
   for (const std::string& heading : table.headings) {
     std::string name;
     if (RE2::FullMatch(heading, R"(axis_values/\[name=(.*)\]/value)", &name)) {
@@ -248,15 +234,12 @@ std::optional<ToolResults> read_nvbench(const ToolFiles& files) {
 }
 
 std::optional<ToolResults> read_nccl_tests(const ToolFiles& files) {
-  std::vector<std::string> found;
-  for (const std::string& file : json_files_with(files, {"nccl_version", "results"})) {
-    if (!json_values_at(files.text(file), "/results/*/size").empty()) found.push_back(file);
-  }
+  const std::vector<std::string> found = json_files_with(files, {"nccl_version", "results"}, "/results/*/size");
   if (found.empty()) return std::nullopt;
   const ToolTable table = rows_of_files(files, found, "/results/*");
   ToolResults results = results_of_rows(files, found, "/results/*", table);
   results.entries.front().set("outcome",
-                              outcome_of("out_of_place/nwrong", {{"0", "succeeded"}, {"", "succeeded"}, {"*", "failed"}}));
+                              outcome_by("out_of_place/nwrong", {{"0", "succeeded"}, {"", "succeeded"}, {"*", "failed"}}));
   for (const char* const heading :
        {"config/ngpus", "config/nthreads", "experiment_name", "size", "type", "redop", "nccl_version", "config/graph"}) {
     if (!table.has(heading)) continue;
@@ -277,7 +260,7 @@ std::optional<ToolResults> read_vllm(const ToolFiles& files) {
   if (found.empty()) return std::nullopt;
   const ToolTable table = rows_of_files(files, found, "");
   ToolResults results = results_of_rows(files, found, "", table);
-  results.entries.front().set("outcome", outcome_of("completed", {{"0", "failed"}, {"*", "succeeded"}}));
+  results.entries.front().set("outcome", outcome_by("completed", {{"0", "failed"}, {"*", "succeeded"}}));
   static const std::set<std::string> kResults = {"duration",
                                                  "completed",
                                                  "failed",

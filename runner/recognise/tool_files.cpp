@@ -8,7 +8,6 @@
 #include <fstream>
 #include <system_error>
 
-#include "base/byte_order_mark.hpp"
 #include "base/error.hpp"
 #include "base/glob.hpp"
 #include "base/json_text.hpp"
@@ -81,12 +80,7 @@ const std::string& ToolFiles::text(const std::string& file) const {
   const auto [known, is_new] = texts_.emplace(file, "");
   if (!is_new) return known->second;
   std::string& text = known->second;
-  const auto unreadable = read_lines(path(file), [&](std::string_view piece) {
-    text += piece;
-    return text.size() <= kLargestText;
-  });
-  if (unreadable || text.size() > kLargestText) text.clear();
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (read_text(path(file), kLargestText, text) || text.size() > kLargestText) text.clear();
   return text;
 }
 

@@ -66,16 +66,10 @@ class ElementNames {
       const std::string element = heading.substr(0, slash);
       if (!json_array_index(element.substr(element.rfind('/') + 1)) || names_.contains(element)) continue;
       for (const auto& row : table.rows) {
-        if (!row[i].empty()) found[element].insert("[" + key + "=" + escaped(row[i]) + "]");
+        if (!row[i].empty()) found[element].insert("[" + key + "=" + json_pointer_token(row[i]) + "]");
       }
     }
     names_.insert(found.begin(), found.end());
-  }
-
-  static std::string escaped(const std::string& text) {
-    std::string out;
-    for (const char c : text) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    return out;
   }
 
   std::map<std::string, std::set<std::string>> names_;  // of `foms/0`
@@ -176,6 +170,18 @@ FlowYaml table_entry(const ToolFiles& files, const std::vector<std::string>& tab
   std::vector<FlowYaml> named;
   for (const std::string& table : tables) named.emplace_back(files.named(table));
   return FlowYaml::map({{"table", tables.size() == 1 ? named.front() : FlowYaml::list(named)}});
+}
+
+ToolResults results_of_table(const ToolFiles& files, const std::vector<std::string>& tables, const ToolTable& table) {
+  ToolResults results;
+  results.is_table = true;
+  results.runs = table.rows.size();
+  results.entries = {table_entry(files, tables)};
+  return results;
+}
+
+FlowYaml outcome_by(const std::string& column, const std::vector<std::pair<std::string, FlowYaml>>& words) {
+  return FlowYaml::map({{"column", column}, {"is", FlowYaml::map(words)}});
 }
 
 ToolColumn table_column(const ToolTable& table, const std::string& heading, ToolColumn::Role role, const std::string& unit) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recognise/tool_files.hpp"
@@ -36,6 +37,12 @@ bool are_numbers(const std::vector<std::string>& values);
 
 /// The import entry `table: FILE`; several files are a list.
 FlowYaml table_entry(const ToolFiles& files, const std::vector<std::string>& tables);
+
+/// The results of a table whose rows are runs, with one import entry of these files.
+ToolResults results_of_table(const ToolFiles& files, const std::vector<std::string>& tables, const ToolTable& table);
+
+/// The key `outcome` of an import: a column, and the outcomes of its words.
+FlowYaml outcome_by(const std::string& column, const std::vector<std::pair<std::string, FlowYaml>>& words);
 
 /// A column of a table under its heading.
 ToolColumn table_column(const ToolTable& table, const std::string& heading, ToolColumn::Role role,

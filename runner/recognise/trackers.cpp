@@ -17,13 +17,6 @@ namespace {
 
 using Role = ToolColumn::Role;
 
-/// Words of a tool for outcomes, with those of others that it has.
-FlowYaml outcome_words(std::initializer_list<std::pair<const char*, const char*>> words) {
-  FlowYaml map = FlowYaml::map();
-  for (const auto& [word, outcome] : words) map.set(word, outcome);
-  return map;
-}
-
 /// Values of one column by run, from values by run and name.
 using ValuesByName = std::map<std::string, std::map<std::size_t, std::string>>;
 
@@ -58,15 +51,14 @@ std::optional<ToolResults> read_wandb_export(const ToolFiles& files) {
       continue;
     }
     FlowYaml entry = table_entry(files, {file});
-    entry.set("outcome", FlowYaml::map({{"column", "State"},
-                                        {"is", outcome_words({{"finished", "succeeded"},
-                                                              {"crashed", "failed"},
-                                                              {"failed", "failed"},
-                                                              {"killed", "cancelled"},
-                                                              {"preempted", "preempted"},
-                                                              {"preempting", "ignore"},
-                                                              {"running", "ignore"},
-                                                              {"pending", "ignore"}})}}));
+    entry.set("outcome", outcome_by("State", {{"finished", "succeeded"},
+                                              {"crashed", "failed"},
+                                              {"failed", "failed"},
+                                              {"killed", "cancelled"},
+                                              {"preempted", "preempted"},
+                                              {"preempting", "ignore"},
+                                              {"running", "ignore"},
+                                              {"pending", "ignore"}}));
     entry.set("columns", FlowYaml::map({{"run", table.has("ID") ? "ID" : "Name"}}));
     results.entries.push_back(entry);
     results.is_table = true;
@@ -91,14 +83,13 @@ void add_scalars(std::string_view object, const std::string& name, const std::st
   for (const JsonMember& member : members) {
     const std::string key = json_member_name(member);
     if (key == "_wandb") continue;
-    std::string token;
-    for (const char c : key) token += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    const std::string way = pointer + '/' + json_pointer_token(key);
     const std::string longer = name.empty() ? key : name + '.' + key;
     if (const auto text = json_scalar_text(member.value)) {
       values[longer][run] = *text;
-      pointers[longer] = pointer + '/' + token;
+      pointers[longer] = way;
     } else {
-      add_scalars(member.value, longer, pointer + '/' + token, run, values, pointers);
+      add_scalars(member.value, longer, way, run, values, pointers);
     }
   }
 }
@@ -125,7 +116,7 @@ std::optional<ToolResults> read_wandb_folder(const ToolFiles& files) {
   results.entries = {FlowYaml::map(
       {{"files", files.named(folder + "*run-{run}/run-*.wandb")},
        {"outcome", FlowYaml::map({{"pointer", "/exit/exit_code"},
-                                  {"is", outcome_words({{"0", "succeeded"}, {"", "failed"}, {"*", "failed"}})}})}})};
+                                  {"is", FlowYaml::map({{"0", "succeeded"}, {"", "failed"}, {"*", "failed"}})}})}})};
   for (const auto& [name, values] : parameters) {
     results.columns.push_back(
         {Role::parameter, name, FlowYaml::map({{"pointer", of_parameters[name]}}), in_order(values, results.runs), ""});
@@ -144,7 +135,7 @@ std::optional<ToolResults> read_wandb_folder(const ToolFiles& files) {
 
 namespace {
 
-/// The folders of runs of the experiment with most of them; the others are told.
+/// Returns the folders of the experiment with most runs, and notes the others.
 std::vector<std::string> find_mlflow_runs(const ToolFiles& files, ToolResults& results) {
   std::map<std::string, std::vector<std::string>> runs_of;  // by folder of the experiment
   for (const std::string& meta : files.matching(R"((.*/)?[^/]+/meta\.yaml)")) {
@@ -206,7 +197,7 @@ std::optional<ToolResults> read_mlflow_files(const ToolFiles& files) {
             {{"file", "meta.yaml"},
              {"pointer", "/status"},
              {"is",
-              outcome_words({{"1", "ignore"}, {"2", "ignore"}, {"3", "succeeded"}, {"4", "failed"}, {"5", "cancelled"}})}})}})};
+              FlowYaml::map({{"1", "ignore"}, {"2", "ignore"}, {"3", "succeeded"}, {"4", "failed"}, {"5", "cancelled"}})}})}})};
   for (const auto& [name, values] : parameters) {
     results.columns.push_back({Role::parameter, name, FlowYaml::map({{"file", "params/" + name}, {"pattern", ".+"}}),
                                in_order(values, results.runs), ""});
@@ -272,12 +263,11 @@ std::optional<ToolResults> read_mlflow_database(const ToolFiles& files) {
     const ToolTable table = read_query_table(files, file, query);
     FlowYaml entry = table_entry(files, {file});
     entry.set("query", query);
-    entry.set("outcome", FlowYaml::map({{"column", "status"},
-                                        {"is", outcome_words({{"FINISHED", "succeeded"},
-                                                              {"FAILED", "failed"},
-                                                              {"KILLED", "cancelled"},
-                                                              {"RUNNING", "ignore"},
-                                                              {"SCHEDULED", "ignore"}})}}));
+    entry.set("outcome", outcome_by("status", {{"FINISHED", "succeeded"},
+                                               {"FAILED", "failed"},
+                                               {"KILLED", "cancelled"},
+                                               {"RUNNING", "ignore"},
+                                               {"SCHEDULED", "ignore"}}));
     entry.set("columns", FlowYaml::map({{"run", "run"}}));
     results.entries = {entry};
     results.is_table = true;

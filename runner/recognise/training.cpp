@@ -40,12 +40,11 @@ void add_scalars_at(std::string_view value, const std::string& pointer, std::map
   JsonMembers members;
   if (!scan_object(value, members)) return;
   for (const JsonMember& member : members) {
-    std::string token;
-    for (const char c : json_member_name(member)) token += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    const std::string way = pointer + '/' + json_pointer_token(json_member_name(member));
     if (const auto text = json_scalar_text(member.value)) {
-      found[pointer + '/' + token] = *text;
+      found[way] = *text;
     } else {
-      add_scalars_at(member.value, pointer + '/' + token, found);
+      add_scalars_at(member.value, way, found);
     }
   }
 }

@@ -21,12 +21,6 @@ bool is_number_text(std::string_view text) {
   return !text.empty() && text.size() <= 20 && text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-std::string escape_token(const std::string& token) {
-  std::string escaped;
-  for (const char c : token) escaped += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return escaped;
-}
-
 /// Members that say nothing about what their number is.
 bool is_filler(std::string_view token) {
   constexpr std::array<std::string_view, 4> kFillers = {"value", "values", "data", "metrics"};
@@ -127,7 +121,7 @@ void JsonScan::describe(Number& number) const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < path_.size(); ++i) {
     const Step& step = path_[i];
-    number.pointer += '/' + escape_token(step.token);
+    number.pointer += '/' + json_pointer_token(step.token);
     if (step.is_numbered) {
       number.index = "*";
       number.series = "step";
