@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
 #include "study/last_run.hpp"
 
 namespace hpcbench {
@@ -50,14 +51,11 @@ ArchiveHead unpack_archive(const std::string& archive, const std::string& folder
 class TemporaryArchive {
  public:
   TemporaryArchive(const std::string& archive, std::uint64_t limit_bytes);
-  ~TemporaryArchive();
-  TemporaryArchive(const TemporaryArchive&) = delete;
-  TemporaryArchive& operator=(const TemporaryArchive&) = delete;
   /// Returns the results folder, for commands without FILE.
-  std::string results() const { return folder_ + "/archive/results"; }
+  std::string results() const { return folder_.path() + "/archive/results"; }
 
  private:
-  std::string folder_;
+  ScopedFolder folder_;
 };
 
 constexpr std::uint64_t kGigabyte = 1'000'000'000;

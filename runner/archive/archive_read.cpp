@@ -249,20 +249,8 @@ ArchiveHead unpack_archive(const std::string& archive, const std::string& folder
   return head;
 }
 
-TemporaryArchive::TemporaryArchive(const std::string& archive, std::uint64_t limit_bytes)
-    : folder_(make_temporary_folder("hpcbench-archive-")) {
-  try {
-    unpack_archive(archive, folder_ + "/archive", limit_bytes);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-    throw;
-  }
-}
-
-TemporaryArchive::~TemporaryArchive() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+TemporaryArchive::TemporaryArchive(const std::string& archive, std::uint64_t limit_bytes) : folder_("hpcbench-archive-") {
+  unpack_archive(archive, folder_.path() + "/archive", limit_bytes);
 }
 
 }  // namespace hpcbench

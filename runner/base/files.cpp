@@ -229,6 +229,11 @@ std::string make_temporary_folder(const std::string& name) {
   return folder;
 }
 
+ScopedFolder::~ScopedFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
 std::string describe(const fs::filesystem_error& error) {
   std::error_code gone;
   static_cast<void>(fs::current_path(gone));

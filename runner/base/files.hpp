@@ -49,6 +49,19 @@ bool is_own_alone(const std::filesystem::path& path);
 /// Creates a folder in TMPDIR, else /tmp, whose name begins with `name`; returns its path. UnavailableError with the reason.
 std::string make_temporary_folder(const std::string& name);
 
+/// A new temporary folder, removed at the end of the scope.
+class ScopedFolder {
+ public:
+  explicit ScopedFolder(const std::string& name) : path_(make_temporary_folder(name)) {}
+  ~ScopedFolder();
+  ScopedFolder(const ScopedFolder&) = delete;
+  ScopedFolder& operator=(const ScopedFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 /// Returns the message of an UnavailableError for an error of the standard library.
 std::string describe(const std::filesystem::filesystem_error& error);
 

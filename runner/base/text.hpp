@@ -35,6 +35,10 @@ bool is_utf8(std::string_view text);
 
 /// Returns one line for people, without terminal escapes and control characters; bytes that are no UTF-8 are replaced.
 std::string printable(std::string_view text);
+/// Returns the number of characters of valid UTF-8.
+std::size_t character_count(std::string_view text);
+/// Returns a line for each row, with two blanks between columns. At least one row; all have as many cells.
+std::string aligned_rows(const std::vector<std::vector<std::string>>& rows);
 
 /// Returns true for a name that is one plain file name: letters, digits, `.`, `_`, `-`; not starting with `.` or `-`; at most
 /// 100 bytes.

@@ -181,7 +181,7 @@ struct ParsedUnit {
   bool is_known = true;
 };
 
-/// Of two times in a quotient, ns/day or days/ns, one is simulated and one elapsed: neither is a multiple of the other.
+/// A quotient of two times, ns/day or days/ns, has a simulated and an elapsed one: neither is a multiple of the other.
 void tell_times_apart(std::vector<UnitWord>& words) {
   const auto is_time = [](const UnitWord& word) { return word.base == "s"; };
   if (!is_time(words.front()) || std::none_of(words.begin() + 1, words.end(), is_time)) return;

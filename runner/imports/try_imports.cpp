@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -16,18 +15,6 @@ namespace hpcbench {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Removes a folder when it goes out of scope.
-struct RemovedFolder {
-  std::string path;
-  explicit RemovedFolder(std::string folder) : path(std::move(folder)) {}
-  RemovedFolder(const RemovedFolder&) = delete;
-  RemovedFolder& operator=(const RemovedFolder&) = delete;
-  ~RemovedFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 std::string describe_sources(const std::vector<ImportedSource>& sources) {
   if (sources.empty()) return "";
@@ -65,10 +52,10 @@ TriedRun tried_run(const Study& study, const std::string& folder) {
 }  // namespace
 
 TriedImports try_imports(const Study& study, const ImportPlan& plan, ImportOrigin origin) {
-  const RemovedFolder folder(make_temporary_folder("hpcbench-import"));
+  const ScopedFolder folder("hpcbench-import");
   Study tried = study;
-  tried.results_root = folder.path;
-  tried.results = folder.path + '/' + study.experiment.name;
+  tried.results_root = folder.path();
+  tried.results = folder.path() + '/' + study.experiment.name;
   const ImportResult result = import_runs(tried, plan, origin, false);
   TriedImports imports{{}, plan.problems, plan.notes};
   imports.problems.insert(imports.problems.end(), result.problems.begin(), result.problems.end());
@@ -80,19 +67,10 @@ TriedImports try_imports(const Study& study, const ImportPlan& plan, ImportOrigi
 std::string tried_runs_text(const std::vector<TriedRun>& runs) {
   std::vector<std::vector<std::string>> rows = {{"point", "run", "outcome", "metrics", "source"}};
   for (const TriedRun& run : runs) rows.push_back({run.point, run.name, run.outcome, join(run.metrics, " "), run.source});
-  std::vector<std::size_t> widths(rows.front().size(), 0);
   for (std::vector<std::string>& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = row[i].empty() ? "-" : printable(row[i]);
-      widths[i] = std::max(widths[i], row[i].size());
-    }
+    for (std::string& cell : row) cell = cell.empty() ? "-" : printable(cell);
   }
-  std::string text;
-  for (const std::vector<std::string>& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text += i + 1 == row.size() ? row[i] + '\n' : fmt::format("{:<{}}  ", row[i], widths[i]);
-  }
-  return text;
+  return aligned_rows(rows);
 }
 
 }  // namespace hpcbench

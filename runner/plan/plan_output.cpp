@@ -21,34 +21,11 @@ std::string hours_text(double hours) {
   return hours >= 1 ? fmt::format("{:.1f}", hours) : fmt::format("{:.3f}", hours);
 }
 
-/// Characters, not bytes: columns of names beyond ASCII line up as well.
-std::size_t character_count(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 /// One line a value, whatever it holds.
 std::string cell_text(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
   return text;
-}
-
-std::string aligned(const std::vector<TextRow>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const TextRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], character_count(row[i]));
-  }
-  std::string out;
-  for (const TextRow& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - character_count(row[i]) + 2, ' ');
-    }
-    out += line + '\n';
-  }
-  return out;
 }
 
 /// Places in `names` of those that are among `varied`.
@@ -88,7 +65,7 @@ std::string configuration_table(const Experiment& experiment, const Plan& plan, 
     for (const long long number : {counts.fresh, counts.kept, counts.orphaned}) row.push_back(std::to_string(number));
     rows.push_back(std::move(row));
   }
-  std::string out = aligned(rows);
+  std::string out = aligned_rows(rows);
   if (shown < plan.configurations.size()) out += fmt::format("... {} more\n", plan.configurations.size() - shown);
   return out;
 }

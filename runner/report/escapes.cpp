@@ -186,12 +186,6 @@ std::string csv_line(const std::vector<std::string>& cells) {
   return out + '\n';
 }
 
-std::size_t character_count(std::string_view text) {
-  std::size_t count = 0;
-  for (const char c : text) count += is_continuation(c) ? 0 : 1;
-  return count;
-}
-
 std::string elide(std::string_view text, std::size_t limit) {
   const std::size_t count = character_count(text);
   if (count <= limit || limit < 3) return std::string(text);

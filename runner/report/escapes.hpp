@@ -38,7 +38,4 @@ std::string gnuplot_string(std::string_view text, std::size_t limit = 200);
 /// Returns at most `limit` characters (not bytes): the middle is left out.
 std::string elide(std::string_view text, std::size_t limit);
 
-/// Returns the number of characters of valid UTF-8.
-std::size_t character_count(std::string_view text);
-
 }  // namespace hpcbench

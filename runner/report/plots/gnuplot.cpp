@@ -14,22 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A new folder in the temporary folder, removed at the end of the scope.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(make_temporary_folder("hpcbench-plots-")) {}
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 std::string first_line(const std::string& text) {
   const std::string_view trimmed = trim(text);
   return std::string(trimmed.substr(0, trimmed.find('\n')));
@@ -67,7 +51,7 @@ void draw_pictures(ToolRunner& tools, const std::vector<Plot>& plots, const std:
 }
 
 std::vector<PlotPicture> draw_all(ToolRunner& tools, const Table& table) {
-  const TemporaryFolder folder;
+  const ScopedFolder folder("hpcbench-plots-");
   std::vector<Plot> plots;
   for (const PlotKind& kind : plot_kinds()) {
     std::optional<Plot> plot = kind.draw(table);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text.hpp"
 #include "report/escapes.hpp"
 #include "report/plots/plot_labels.hpp"
 #include "report/samples.hpp"
