@@ -91,9 +91,8 @@ std::unique_ptr<JobScript> prepare_script(const OwnAttempt& own, const SlurmJobF
 }
 
 /// Runs an attempt that is ours, and writes finished.json last of all; not where a scheduler's word has to say how it ended.
-AttemptEnd run_own(const OwnAttempt& own, StartedFacts started, const SlurmJobFacts* job, double grace_s,
+AttemptEnd run_own(const OwnAttempt& own, const RunInfo& run, StartedFacts started, const SlurmJobFacts* job, double grace_s,
                    const BlockPlace* block, Supervisor& supervisor) {
-  const RunInfo run = parse_run_json(own.run_json);
   AttemptEnd end;
   end.facts.host = job != nullptr ? job->node : started.process.host;
   std::unique_ptr<JobScript> script;
@@ -175,7 +174,7 @@ AttemptEnd run_attempt(const std::string& attempt_folder, const Given& given, do
                        run_json,
                        {.revoked = false, .why = {}, .token = given.token, .job = *started.job, .process = started.process}};
   if (!try_claim(own.folder, own.claim)) return end;
-  return run_own(own, std::move(started), executor.steps ? &job : nullptr, grace_s, block, supervisor);
+  return run_own(own, info, std::move(started), executor.steps ? &job : nullptr, grace_s, block, supervisor);
 }
 
 /// What ends the launcher itself, as a full disk, is noted for hpcbench: its message may have no place either.
