@@ -125,7 +125,7 @@ std::string starter_of_command(StarterOptions options, const std::string& file, 
   return text;
 }
 
-/// Of a command and a log, its runs print what the log has; of a log alone, a study that imports it.
+/// Returns a study whose runs print what the log has; without a command, a study that imports the log.
 std::string text_of_study(const std::string& file, const StarterOptions& options, const std::string& typed,
                           const std::vector<std::string>& logs) {
   if (options.command.empty()) return logs.empty() ? starter_experiment(options) : study_from_logs(options.name, file, logs);

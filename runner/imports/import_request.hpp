@@ -26,7 +26,7 @@ struct ImportRequest {
   /// The table's name for the run, by the columns `id` and `run`: lines with the same one are one run. A `run` belongs to its
   /// point, as it may number the repeats of each.
   std::optional<std::string> id;
-  /// What the paths of its files say of the run: others are other runs, though their files may have the same contents. Empty
+  /// The names in the paths of its files. Another name is another run, though its files may have the same contents. Empty
   /// where `files` has no names.
   std::string name;
   std::vector<Metric> metrics;

@@ -39,7 +39,7 @@ class TablePlanner {
         plan_(plan),
         header_(study, import, table, plan) {}
 
-  /// Of CSV: `find_mark` examines the numbers of a column.
+  /// Begins a table of CSV: `find_mark` examines the numbers of a column.
   void begin(std::function<DecimalMark(std::size_t column)> find_mark) { find_mark_ = std::move(find_mark); }
 
   void take_row(long long line, const std::vector<std::string>& cells, const std::vector<CsvReader::CellPlace>& places) {

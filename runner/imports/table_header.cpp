@@ -33,7 +33,8 @@ std::string without_numbers(const std::string& heading) {
   return join(tokens, "/");
 }
 
-/// What a pointer names in a cell with JSON, or a pattern behind kPatternMark finds in any cell: its group, else its match.
+/// Returns the value that a pointer names in a cell with JSON, or that a pattern behind kPatternMark finds in any cell: its
+/// group, else its match.
 std::string text_of_member(const std::string& cell, const std::string& selector) {
   if (selector.front() != kPatternMark) return json_text_at(cell, selector).value_or("");
   const RE2 pattern(selector.substr(1), RE2::Quiet);
@@ -243,7 +244,7 @@ void TableHeader::note_unknown_figure(const std::string& fact) {
                             table_, fact, name, did_you_mean(name, known))));
 }
 
-/// Where some headings are mapped the table is somebody else's: what is not mapped is left out, and said once.
+/// Leaves out unmapped columns, with one note, where some headings are mapped: then another program wrote the table.
 void TableHeader::check_headings(long long line, const std::vector<std::string>& strange) {
   for (const auto& [metric, heading] : import_.headings) {
     if (index_of(cells_, heading)) continue;

@@ -203,7 +203,7 @@ void StepScript::settle(AttemptEnd& end, bool begun) {
   FinishedFacts& facts = end.facts;
   const std::optional<std::string> refused = begun || try_ == 0 ? std::nullopt : refused_option(folder_);
   if (refused) {
-    facts.error = "no process was started, mend `srun`: " + *refused;
+    facts.error = "no process was started, fix `srun`: " + *refused;
   } else if (!begun && starter_failed()) {
     facts.never_began = end.broken = !asked_to_end() || waited_in_vain();
   }

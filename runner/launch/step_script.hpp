@@ -12,7 +12,7 @@ namespace hpcbench {
 /// A block of runs in one job, as each of its attempts must know it.
 struct BlockPlace {
   std::vector<std::string> nodes;  // in the order in which they were drawn: a run takes as many from its beginning as it needs
-  std::string bindings;            // kBindingsFile of a block whose runs go on side by side; else empty
+  std::string bindings;            // kBindingsFile of a block with several lanes; else empty
 };
 
 /// job.sh in a job whose ranks are steps of Slurm. A try of the script in which no rank began because srun could not start any
@@ -49,7 +49,7 @@ class StepScript : public JobScript {
   SlurmJobFacts job_;
   bool in_block_;
   bool is_here_ = true;   // whether this node is one of the run's
-  std::string bindings_;  // of a block whose runs go on side by side
+  std::string bindings_;  // of a block with several lanes
   std::string address_;
   bool killed_ = false;  // the step was
   double begin_s_ = 0;

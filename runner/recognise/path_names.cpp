@@ -121,7 +121,7 @@ PathNames names_of(const std::vector<std::string>& paths) {
   return found;
 }
 
-/// Those of the largest group; the others are told.
+/// Keeps the largest group, and notes the others.
 template <class Key>
 std::vector<std::string> largest_group(const std::map<Key, std::vector<std::string>>& groups,
                                        std::vector<std::string>& left_out) {

@@ -13,7 +13,7 @@ namespace hpcbench {
 /// One value per axis of `Experiment::axis_names`.
 using Point = std::vector<Value>;
 
-/// The point of an empty file: nodes and gpus_per_node are 1 where nobody says them (0 gpus beside ranks_per_node).
+/// The point of an empty file: nodes and gpus_per_node are 1 by default (0 gpus beside ranks_per_node).
 Point implied_point(const std::vector<std::string>& axes);
 
 /// Axes whose values vary together: one of `matrix`, or a block of `zip`.

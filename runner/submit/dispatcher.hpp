@@ -36,7 +36,7 @@ class Dispatcher {
   /// that are not in the plan, or have no outcome, are skipped. After `recover`, before `step`. Returns how many it took.
   long long retry(const std::vector<AttemptKey>& finished);
   /// One round: submit, settle, retry. False when every run has an outcome, or nothing begins any more and nothing runs.
-  /// UnavailableError if the executor refuses or a file cannot be written; jobs that run go on, and a new
+  /// UnavailableError if the executor refuses or a file cannot be written; running jobs continue, and a new
   /// campaign takes over.
   bool step();
   /// Of the runs of the plan, warm-ups included.

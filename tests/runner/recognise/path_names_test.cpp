@@ -42,7 +42,7 @@ TEST_CASE("what is the same everywhere is no value, and a label is no part of a 
   CHECK(find_path_names({}).paths.empty());
 }
 
-TEST_CASE("time stamps name runs, and paths of another form are told") {
+TEST_CASE("time stamps name runs, and paths of another form are noted") {
   const PathNames names = find_path_names({"20260101_n1.log", "20260102_n2.log", "notes.log"});
   CHECK(names.pattern == "{run}_n{n}.log");
   CHECK(names.paths.size() == 2);

@@ -184,7 +184,7 @@ TEST_CASE("slurm: success is a good report of every rank, whatever srun says") {
   }
   SUBCASE("an option that srun refuses is not tried again, and no failure of a node") {
     CHECK(run_with("echo \"srun: unrecognized option '--nosuch'\nTry srun --help\" >&2; exit 255\n") == 255);
-    CHECK(finished["error"] == "no process was started, mend `srun`: srun: unrecognized option '--nosuch'");
+    CHECK(finished["error"] == "no process was started, fix `srun`: srun: unrecognized option '--nosuch'");
     CHECK_FALSE(finished.contains("never_began"));
     CHECK(read_file(folder.folder / "calls") == "called\n");
   }
